@@ -1,0 +1,1 @@
+"""Agent Recovery: work on a ticket survives the agent that did it."""
