@@ -1,0 +1,1 @@
+"""The one loop: poke, observe, decide, journal, act, settle, project."""

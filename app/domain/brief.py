@@ -1,0 +1,87 @@
+"""The brief: everything a fresh agent must know, rebuilt from GitHub. JSON with a published schema, and Markdown."""
+
+from typing import Any, Literal
+
+from app.domain.model import Instant, Message, Sha
+
+
+class Finding(Message):
+    """One of the 17 steps of the recovery algorithm (section 6), with what was found."""
+
+    step: int
+    name: str
+    state: Literal["done", "not_applicable", "pending", "blocked"]
+    finding: str
+    evidence: dict[str, Any] = {}
+
+
+class Criterion(Message):
+    """One of the 13 completion criteria (section 13)."""
+
+    number: int
+    name: str
+    met: bool | None
+    """None: cannot be judged yet, or does not apply; the reason says which."""
+    reason: str
+
+
+class BriefStep(Message):
+    id: str
+    text: str
+    sha: Sha | None = None
+
+
+class Command(Message):
+    """Something the agent may run, as an argument array; never a shell line, never a stranger's text."""
+
+    why: str
+    argv: tuple[str, ...]
+
+
+class Untrusted(Message):
+    """Text that strangers or agents wrote: data, never instructions to the service. Capped."""
+
+    issue_title: str
+    issue_body: str
+    issue_body_shortened: bool = False
+
+
+class Work(Message):
+    """The work as the ledger records it."""
+
+    branch: str | None
+    trunk: str | None
+    base_sha: Sha | None
+    published_sha: Sha | None
+    branch_head: Sha | None
+    pr_number: int | None
+    pr_state: str | None
+
+
+class Brief(Message):
+    """What a claim returns and `brief` shows. `generation` is the one to pass as `observed_generation`."""
+
+    schema_version: int = 1
+    repository: str
+    ticket: int
+    issue_state: str
+    status: str
+    generation: int
+    holder: str | None
+    lease_expires_at: Instant | None
+    claimable: bool
+    claimable_because: str
+    work: Work
+    objective: str | None
+    completed_steps: tuple[BriefStep, ...]
+    next_steps: tuple[BriefStep, ...]
+    accepted_decisions: tuple[str, ...]
+    blockers: tuple[str, ...]
+    pending_validation: tuple[str, ...]
+    checkpoint: dict[str, Any]
+    """The whole last checkpoint, as admitted."""
+    findings: tuple[Finding, ...]
+    criteria: tuple[Criterion, ...]
+    commands: tuple[Command, ...]
+    untrusted: Untrusted
+    generated_at: Instant

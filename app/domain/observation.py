@@ -1,0 +1,100 @@
+"""What one look at GitHub shows about a ticket. Built by one GraphQL query; everything in it is other people's text."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class Branch:
+    name: str
+    sha: str
+
+
+@dataclass(frozen=True)
+class Issue:
+    number: int
+    title: str
+    body: str
+    state: str
+    """`OPEN` or `CLOSED`."""
+    author: str | None
+    """None where the account is gone."""
+    assignees: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class CheckRun:
+    """A check-run of our App named `Agent Recovery` on a head."""
+
+    id: int
+    sha: str
+    status: str
+    conclusion: str | None
+    external_id: str
+    title: str | None = None
+    summary: str | None = None
+    text: str | None = None
+    started_at: str | None = None
+    completed_at: str | None = None
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A comment made by our App (by App id, never by a name). `edited_by_other`: its text is not ours any more."""
+
+    id: int
+    body: str
+    created_at: datetime
+    edited_by_other: bool = False
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Pull:
+    number: int
+    node_id: str
+    state: str
+    """`OPEN`, `CLOSED` or `MERGED`."""
+    is_draft: bool
+    title: str
+    body: str
+    head: str
+    head_sha: str
+    base: str
+    head_repository: str | None
+    """`owner/name`; None where the fork is gone. A PR counts for a ticket only from the repository itself."""
+    url: str = ""
+    labels: tuple[str, ...] = ()
+    assignees: tuple[str, ...] = ()
+    comments: tuple[Comment, ...] = ()
+    """Comments of our App only, oldest first."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One ticket as GitHub shows it now. `now` is GitHub's own clock, from the answer's `Date` header."""
+
+    now: datetime
+    repository_id: int
+    owner: str
+    name: str
+    default_branch: str
+    policy_text: str | None
+    issue: Issue | None
+    is_pull_request: bool = False
+    """The number belongs to a pull request, not to an Issue."""
+    branches: tuple[Branch, ...] = ()
+    """Branches whose name contains the ticket's number, and the recorded ticket branch if it stands."""
+    trunk: Branch | None = None
+    """The recorded trunk, if it stands."""
+    pulls: tuple[Pull, ...] = ()
+    """Pull requests whose head branch is the recorded ticket branch, any state, newest first."""
+    check_runs: tuple[CheckRun, ...] = ()
+    """Our App's check-runs on the head of the recorded ticket branch."""
+    issue_comments: tuple[Comment, ...] = ()
+    """Our App's comments on the Issue itself, oldest first."""
+
+    def branch(self, name: str) -> Branch | None:
+        return next((b for b in self.branches if b.name == name), None)

@@ -1,0 +1,176 @@
+"""The record: the JSON of one ledger commit, the authority about a ticket's execution."""
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from app.domain.checkpoint import Checkpoint
+from app.domain.model import Instant, Sha, Stored
+
+SCHEMA = 1
+MAX_BYTES = 48 * 1024
+KEPT_REQUESTS = 16
+
+Status = Literal[
+    "unclaimed",
+    "recovering",
+    "working",
+    "waiting",
+    "ready",
+    "held",
+    "exhausted",
+    "landed",
+    "cancelled",
+    "abandoned",
+]
+TERMINAL: frozenset[str] = frozenset({"landed", "cancelled", "abandoned"})
+AGENT_STATUSES: frozenset[str] = frozenset({"working", "waiting", "ready"})
+
+PermitKind = Literal["pr_create", "comment_create", "check_run_create"]
+PERMIT_CLASS: dict[str, str] = {"pr_create": "M", "comment_create": "C", "check_run_create": "C"}
+"""The classes of the ownership protocol (R3): M = GitHub refuses a second one, C = marker, oldest stays."""
+
+
+class Run(Stored):
+    id: int
+    attempt: int
+
+
+class Lease(Stored):
+    """Who is entitled to work on the ticket now. (generation, nonce) is the fencing identity, compared for
+    equality only. `login` is the GitHub account that claimed; `holder` the label the agent gave itself.
+    `renewals_seen` is the record's `renewals` counter at the moment `expires_at` was last stamped.
+    """
+
+    generation: int
+    nonce: str
+    holder: str
+    login: str
+    claim_id_hash: str
+    granted_at: Instant
+    expires_at: Instant
+    run: Run | None = None
+    renewals_seen: int = 0
+
+
+class Published(Stored):
+    """The head of the ticket branch as the holder pushed it. Counts only under the head's own fencing identity."""
+
+    sha: Sha
+    generation: int
+    nonce: str
+
+
+class Answered(Stored):
+    """A request that was carried out, with its answer, so that a retry after a lost response gets the same."""
+
+    key: str
+    seq: int
+    generation: int
+    answer: dict[str, Any]
+
+
+class Attempts(Stored):
+    """`count`: claims since the last proof of progress. `alive_at`: last proof of life under a lease that made
+    progress or was begun by a person; failed attempts do not renew it. `interrupted_at`: set while the last
+    lease ended otherwise than by handoff, landing or cancel.
+    """
+
+    count: int = 0
+    alive_at: Instant | None = None
+    interrupted_at: Instant | None = None
+
+
+class Intent(Stored):
+    by: str
+    at: Instant
+
+
+class Round(Stored):
+    """The latest round of guarded writes. `author` is a boot id, new at every process start."""
+
+    id: str
+    author: str
+    tries: int
+    ttl_s: int
+    opened_at: Instant
+
+
+class Target(Stored):
+    """What a permit is for; the probe searches GitHub for exactly this."""
+
+    head_sha: Sha | None = None
+    head: str | None = None
+    base: str | None = None
+    marker: str | None = None
+    generation: int | None = None
+
+
+class Permit(Stored):
+    id: str
+    kind: PermitKind
+    target: Target
+    author: str
+    round: str
+    unanswered: bool = False
+    state: Literal["fired", "unknown", "blocked"] = "fired"
+
+
+class CheckRunRef(Stored):
+    id: int
+    sha: Sha
+    generation: int
+
+
+class Projections(Stored):
+    """Where the readable images of this record stand on GitHub: results of permits."""
+
+    pr_number: int | None = None
+    comment_id: int | None = None
+    check_run: CheckRunRef | None = None
+
+
+class Record(Stored):
+    """One ledger commit's content. Frozen; a change is a new record with `sequence` + 1."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
+
+    schema_: int = Field(default=SCHEMA, alias="schema")
+    ticket: int
+    sequence: int
+    status: Status
+    lease: Lease | None = None
+    generation: int = 0
+    renewals: int = 0
+    requests: tuple[Answered, ...] = ()
+    published: Published | None = None
+    checkpoint: Checkpoint = Checkpoint()
+    children: tuple[dict[str, Any], ...] = ()
+    effects: tuple[dict[str, Any], ...] = ()
+    validations: tuple[dict[str, Any], ...] = ()
+    attempts: Attempts = Attempts()
+    intent: Intent | None = None
+    approvals: tuple[dict[str, Any], ...] = ()
+    round: Round | None = None
+    open: tuple[Permit, ...] = ()
+    commands: tuple[dict[str, Any], ...] = ()
+    burned_shas: tuple[Sha, ...] = ()
+    projections: Projections = Projections()
+
+    @property
+    def identity(self) -> tuple[int, str] | None:
+        """The fencing identity now, or None where nobody holds the ticket."""
+        return (self.lease.generation, self.lease.nonce) if self.lease else None
+
+    @property
+    def published_now(self) -> Published | None:
+        """`published`, if it was written under the present fencing identity."""
+        p = self.published
+        return p if p is not None and (p.generation, p.nonce) == self.identity else None
+
+    def answered(self, key: str) -> Answered | None:
+        return next((r for r in self.requests if r.key == key), None)
+
+    def with_answer(self, entry: Answered) -> tuple[Answered, ...]:
+        """The kept requests after one more: the last sixteen."""
+        return (*self.requests, entry)[-KEPT_REQUESTS:]

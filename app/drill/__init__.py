@@ -1,0 +1,1 @@
+"""Stories that prove the product against a GitHub on this machine."""

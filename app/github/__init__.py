@@ -1,0 +1,1 @@
+"""The only place where the App speaks to GitHub."""

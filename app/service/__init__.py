@@ -1,0 +1,1 @@
+"""The HTTP face: webhook intake, agent API, settings, start-up."""
