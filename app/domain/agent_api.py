@@ -51,9 +51,7 @@ class Grant(Message):
     published_sha: Sha | None
     head_sha: Sha
     public_keys: dict[str, str] = Field(description="seal key id → base64 raw Ed25519 public key")
-    verify: tuple[tuple[str, ...], ...] = Field(
-        description="the policy's verify commands, as argument arrays"
-    )
+    verify: tuple[tuple[str, ...], ...] = Field(description="the policy's verify commands, as argument arrays")
     brief: Brief
 
 
@@ -88,9 +86,7 @@ class HandoffRequest(WriteRequest):
 
 
 class HeartbeatRequest(Message):
-    ledger_head: Sha | None = Field(
-        default=None, description="the ledger commit the agent last pushed or saw"
-    )
+    ledger_head: Sha | None = Field(default=None, description="the ledger commit the agent last pushed or saw")
 
 
 class WriteAnswer(Message):
@@ -100,15 +96,11 @@ class WriteAnswer(Message):
     sequence: int
     status: str
     ledger_commit: Sha | None = Field(default=None, description="None only inside the stored copy of itself")
-    hard: bool = Field(
-        default=False, description="true when the checkpoint survives the loss of this machine"
-    )
+    hard: bool = Field(default=False, description="true when the checkpoint survives the loss of this machine")
     soft_because: tuple[str, ...] = Field(default=(), description="what is missing for a hard checkpoint")
     changes: tuple[Change, ...] = ()
     criteria: tuple[Criterion, ...] = ()
-    repeated: bool = Field(
-        default=False, description="this is the stored answer of an earlier call with the key"
-    )
+    repeated: bool = Field(default=False, description="this is the stored answer of an earlier call with the key")
 
 
 class HeartbeatAnswer(Message):

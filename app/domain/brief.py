@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from app.domain.model import Instant, Message, Sha
 
 
@@ -12,7 +14,7 @@ class Finding(Message):
     name: str
     state: Literal["done", "not_applicable", "pending", "blocked"]
     finding: str
-    evidence: dict[str, Any] = {}
+    evidence: dict[str, Any] = Field(default_factory=dict)
 
 
 class Criterion(Message):

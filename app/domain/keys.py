@@ -1,0 +1,88 @@
+"""Keys: what a poke names. A ticket (`owner/repo#42`), a trunk (`owner/repo@release-1-2-0`), a repository.
+
+Names arrive in payloads, so every part is checked before it becomes part of a key.
+"""
+
+import re
+from dataclasses import dataclass
+
+_OWNER = r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}"
+_REPOSITORY = r"(?!\.{1,2}(?:[#@]|\Z))[A-Za-z0-9._-]{1,100}"
+_FULL_NAME = re.compile(rf"{_OWNER}/{_REPOSITORY}")
+_KEY = re.compile(rf"(?P<repository>{_OWNER}/{_REPOSITORY})(?:#(?P<ticket>[1-9][0-9]{{0,9}})|@(?P<trunk>\S+))?")
+_MAX_NUMBER = 9_999_999_999
+
+
+def is_repository_name(text: object) -> bool:
+    """Whether this is an `owner/repo` that GitHub could have given out."""
+    return isinstance(text, str) and _FULL_NAME.fullmatch(text) is not None
+
+
+def is_number(value: object) -> bool:
+    """Whether this is a number that an Issue or PR could have."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MAX_NUMBER
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryKey:
+    """Everything of a repository that belongs to no single ticket or trunk."""
+
+    repository: str
+
+    def __post_init__(self) -> None:
+        _require_repository(self.repository)
+
+    def __str__(self) -> str:
+        return self.repository
+
+
+@dataclass(frozen=True, slots=True)
+class TicketKey:
+    """One ticket. The number may be that of its PR: GitHub counts both in one sequence."""
+
+    repository: str
+    number: int
+
+    def __post_init__(self) -> None:
+        _require_repository(self.repository)
+        if not is_number(self.number):
+            raise ValueError("not the number of an Issue or PR")
+
+    def __str__(self) -> str:
+        return f"{self.repository}#{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class TrunkKey:
+    """One trunk and the release it carries."""
+
+    repository: str
+    branch: str
+
+    def __post_init__(self) -> None:
+        _require_repository(self.repository)
+        if not self.branch or re.search(r"\s", self.branch):
+            raise ValueError("not the name of a branch")
+
+    def __str__(self) -> str:
+        return f"{self.repository}@{self.branch}"
+
+
+Key = RepositoryKey | TicketKey | TrunkKey
+
+
+def parse_key(text: str) -> Key:
+    """The key written as `text`; `str()` of the result is `text` again. Raises ValueError."""
+    found = _KEY.fullmatch(text)
+    if found is None:
+        raise ValueError("not a key")
+    if found["ticket"] is not None:
+        return TicketKey(found["repository"], int(found["ticket"]))
+    if found["trunk"] is not None:
+        return TrunkKey(found["repository"], found["trunk"])
+    return RepositoryKey(found["repository"])
+
+
+def _require_repository(name: str) -> None:
+    if not is_repository_name(name):
+        raise ValueError("not an owner/repo name")
