@@ -1,0 +1,67 @@
+"""The tables of the service's database. None of them is an authority about a ticket: the ledger is.
+
+Losing them loses heartbeats (one interval of suspicion), witnesses of rollbacks that no projection shows,
+and pokes that the sweep at start-up makes anew.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import BigInteger, Column, Dialect, Index, MetaData, String, Table
+from sqlalchemy.types import TypeDecorator
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Moment(TypeDecorator[datetime]):
+    """A point in time, kept as whole microseconds since 1970 (UTC): exact and ordered on every database."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
+        """Refuses a time without zone: it would silently mean another moment elsewhere."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a moment needs a time zone")
+        return (value - _EPOCH) // timedelta(microseconds=1)
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
+        """Always in UTC."""
+        return None if value is None else _EPOCH + timedelta(microseconds=value)
+
+
+metadata = MetaData()
+
+pokes = Table(
+    "pokes",
+    metadata,
+    Column("key", String, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    # NULL while a run holds the key and nobody poked since it began.
+    Column("due_at", Moment),
+    Column("claimed_until", Moment),
+    Column("claimed_by", String),
+    Index("pokes_due_at", "due_at"),
+    Index("pokes_claimed_until", "claimed_until"),
+)
+
+heartbeats = Table(
+    "heartbeats",
+    metadata,
+    Column("repository_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("ticket", String, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("nonce", String, primary_key=True),
+    Column("last_seen_at", Moment, nullable=False),
+)
+
+witnesses = Table(
+    "witnesses",
+    metadata,
+    Column("repository_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("ref", String, primary_key=True),
+    Column("sequence", BigInteger, nullable=False),
+    Column("generation", BigInteger, nullable=False),
+    Column("commit_sha", String, nullable=False),
+)
