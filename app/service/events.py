@@ -1,0 +1,264 @@
+"""Which keys a webhook delivery pokes. Pure: a table of events, nothing is looked up.
+
+Deliveries are hints: they come twice, late, out of order or never, and the round that a poke starts reads
+GitHub afresh. So a key too many costs one round, and a field that is missing, null or of another type
+than described must never be an error. Names and numbers are checked before they enter a key.
+
+What our own App does raises events as well. Only its comments and check-runs are ignored, and only while
+nobody else's hand is in them: an own comment that a person edits or deletes is news.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from app.domain.branches import ticket_of_branch
+from app.domain.keys import RepositoryKey, TicketKey, is_number, is_repository_name
+from app.domain.linked_issue import linked_issue_of
+
+_NOTHING: Mapping[str, object] = {}
+_QUEUED_PR = re.compile(r"refs/heads/gh-readonly-queue/.+/pr-([1-9][0-9]{0,9})-[0-9a-f]{40}")
+
+
+@dataclass(frozen=True, slots=True)
+class Poked:
+    """The delivery concerns these keys (each once, in the order they were found)."""
+
+    keys: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """The delivery concerns nobody."""
+
+    reason: str
+
+
+Routing = Poked | Ignored
+
+
+def keys_of(event: str, payload: object, *, own_app_id: int) -> Routing:
+    """Route a delivery by the value of `X-GitHub-Event` and its decoded body. Never raises."""
+    rule = _RULES.get(event)
+    if rule is None:
+        return Ignored("this event says nothing about tickets")
+    if not isinstance(payload, Mapping):
+        return Ignored("the payload is not an object")
+    return rule(_Delivery(payload, own_app_id))
+
+
+@dataclass(frozen=True, slots=True)
+class _Delivery:
+    payload: Mapping[str, object]
+    own_app_id: int
+
+    @property
+    def action(self) -> str:
+        return _text(self.payload, "action")
+
+    @property
+    def repository(self) -> str | None:
+        name = _part(self.payload, "repository").get("full_name")
+        return str(name) if is_repository_name(name) else None
+
+    def tickets(self, numbers: Iterable[object], reason: str) -> Routing:
+        """Poke the tickets with these numbers, as far as they are numbers."""
+        if self.repository is None:
+            return _NO_REPOSITORY
+        keys = (str(TicketKey(self.repository, int(str(n)))) for n in numbers if is_number(n))
+        return _poked(keys, reason) or Ignored("no number of an Issue or PR")
+
+    def whole_repository(self, reason: str) -> Routing:
+        """Poke what belongs to no single ticket."""
+        if self.repository is None:
+            return _NO_REPOSITORY
+        return Poked((str(RepositoryKey(self.repository)),), reason)
+
+    def branch(self, name: str, reason: str) -> Routing:
+        """Poke the ticket of a branch; of the whole repository where the grammar knows no ticket."""
+        if not name:
+            return Ignored("no branch is named")
+        if name.startswith("gh-readonly-queue/"):
+            return Ignored("merge queue ref")
+        if name.startswith("agent-recovery/"):
+            return Ignored("own ref")
+        if name == _text(_part(self.payload, "repository"), "default_branch"):
+            return self.whole_repository(f"{reason}: the default branch, where the policy is")
+        ticket = ticket_of_branch(name)
+        if ticket is None:
+            return self.whole_repository(f"{reason}: a branch of no known ticket")
+        return self.tickets([ticket], reason)
+
+
+_NO_REPOSITORY = Ignored("no valid repository name")
+
+
+def _issue(delivery: _Delivery) -> Routing:
+    return delivery.tickets([_part(delivery.payload, "issue").get("number")], "the Issue changed")
+
+
+def _issue_comment(delivery: _Delivery) -> Routing:
+    comment = _part(delivery.payload, "comment")
+    sender = _part(delivery.payload, "sender")
+    author = _part(comment, "user").get("id")
+    through = _part(comment, "performed_via_github_app").get("id")
+    by_its_author = is_number(author) and sender.get("id") == author and sender.get("type") == "Bot"
+    if through == delivery.own_app_id and by_its_author:
+        return Ignored("our own comment")
+    # On a PR this is the PR's number; the round finds the ticket it belongs to.
+    return delivery.tickets([_part(delivery.payload, "issue").get("number")], "a comment")
+
+
+def _relations(*sides: str) -> Callable[[_Delivery], Routing]:
+    """Events between two Issues. Each side's repository gets a delivery of its own; others are left out."""
+
+    def rule(delivery: _Delivery) -> Routing:
+        numbers = []
+        for side in sides:
+            other = _part(delivery.payload, f"{side}_repo").get("full_name", delivery.repository)
+            if other == delivery.repository:
+                numbers.append(_part(delivery.payload, side).get("number"))
+        return delivery.tickets(numbers, "a relation between Issues changed")
+
+    return rule
+
+
+def _pull_request(delivery: _Delivery) -> Routing:
+    pull = _part(delivery.payload, "pull_request")
+    head = _part(pull, "head")
+    body_before = _text(_part(_part(delivery.payload, "changes"), "body"), "from")
+    tickets = [linked_issue_of(_text(pull, "body")), linked_issue_of(body_before)]
+    # A fork may name its branch as it likes: only a branch of this very repository is a ticket's.
+    if _part(head, "repo").get("full_name") == delivery.repository:
+        tickets.append(ticket_of_branch(_text(head, "ref")))
+    if not any(tickets):
+        return delivery.whole_repository("a pull request of no known ticket")
+    return delivery.tickets(tickets, "its pull request changed")
+
+
+def _push(delivery: _Delivery) -> Routing:
+    ref = _text(delivery.payload, "ref")
+    if ref.startswith("refs/tags/"):
+        return Ignored("a tag")
+    if not ref.startswith("refs/heads/"):
+        return Ignored("not a branch")
+    # A deleted branch comes with a SHA of zeros and no commit; only its name is used here.
+    return delivery.branch(ref.removeprefix("refs/heads/"), "a push")
+
+
+def _create_or_delete(delivery: _Delivery) -> Routing:
+    if _text(delivery.payload, "ref_type") != "branch":
+        return Ignored("a tag")
+    return delivery.branch(_text(delivery.payload, "ref"), "a branch came or went")
+
+
+def _check_run(delivery: _Delivery) -> Routing:
+    run = _part(delivery.payload, "check_run")
+    own = _part(run, "app").get("id") == delivery.own_app_id
+    # `rerequested` and `requested_action` on our own check are a person's click.
+    if own and delivery.action in ("created", "completed"):
+        return Ignored("our own check-run")
+    suite = _part(run, "check_suite")
+    return _checked(delivery, [_text(suite, "head_branch")], _pull_numbers(run, suite))
+
+
+def _checks_in(part: str) -> Callable[[_Delivery], Routing]:
+    def rule(delivery: _Delivery) -> Routing:
+        checked = _part(delivery.payload, part)
+        return _checked(delivery, [_text(checked, "head_branch")], _pull_numbers(checked))
+
+    return rule
+
+
+def _status(delivery: _Delivery) -> Routing:
+    return _checked(delivery, [_text(branch, "name") for branch in _parts(delivery.payload, "branches")], [])
+
+
+def _checked(delivery: _Delivery, branches: list[str], pulls: list[object]) -> Routing:
+    """Checks of the default branch are nobody's news: they come by the hundred and change no ticket."""
+    tickets = [ticket_of_branch(branch) for branch in branches]
+    if any(tickets) or any(is_number(number) for number in pulls):
+        return delivery.tickets([*tickets, *pulls], "a check changed")
+    default = _text(_part(delivery.payload, "repository"), "default_branch")
+    if not any(branch and branch != default for branch in branches):
+        return Ignored("a check of no branch that matters here")
+    return delivery.whole_repository("a check changed: a branch of no known ticket")
+
+
+def _merge_group(delivery: _Delivery) -> Routing:
+    found = _QUEUED_PR.fullmatch(_text(_part(delivery.payload, "merge_group"), "head_ref"))
+    return delivery.tickets([int(found[1]) if found else None], "its merge group changed")
+
+
+def _repository(delivery: _Delivery) -> Routing:
+    return delivery.whole_repository("the repository or its rules changed")
+
+
+def _installation(delivery: _Delivery) -> Routing:
+    if delivery.action not in ("created", "unsuspend", "new_permissions_accepted"):
+        return Ignored("the installation ends, or nothing new may be done")
+    return _listed(delivery, "repositories", "the App may act here now")
+
+
+def _installation_repositories(delivery: _Delivery) -> Routing:
+    if delivery.action != "added":
+        return Ignored("no repository was added")
+    return _listed(delivery, "repositories_added", "the App may act here now")
+
+
+def _listed(delivery: _Delivery, part: str, reason: str) -> Routing:
+    names = [repository.get("full_name") for repository in _parts(delivery.payload, part)]
+    keys = (str(RepositoryKey(str(name))) for name in names if is_repository_name(name))
+    return _poked(keys, reason) or Ignored("no repository is listed")
+
+
+_RULES: Mapping[str, Callable[[_Delivery], Routing]] = {
+    "issues": _issue,
+    "issue_comment": _issue_comment,
+    "sub_issues": _relations("parent_issue", "sub_issue"),
+    "issue_dependencies": _relations("blocked_issue", "blocking_issue"),
+    "pull_request": _pull_request,
+    "pull_request_review": _pull_request,
+    "pull_request_review_comment": _pull_request,
+    "pull_request_review_thread": _pull_request,
+    "push": _push,
+    "create": _create_or_delete,
+    "delete": _create_or_delete,
+    "check_run": _check_run,
+    "check_suite": _checks_in("check_suite"),
+    "workflow_run": _checks_in("workflow_run"),
+    "workflow_job": _checks_in("workflow_job"),
+    "status": _status,
+    "merge_group": _merge_group,
+    "repository": _repository,
+    "repository_ruleset": _repository,
+    "branch_protection_rule": _repository,
+    "installation": _installation,
+    "installation_repositories": _installation_repositories,
+}
+
+
+def _part(of: Mapping[str, object], name: str) -> Mapping[str, object]:
+    value = of.get(name)
+    return value if isinstance(value, Mapping) else _NOTHING
+
+
+def _parts(of: Mapping[str, object], name: str) -> Iterator[Mapping[str, object]]:
+    value = of.get(name)
+    if isinstance(value, list):
+        yield from (item for item in value if isinstance(item, Mapping))
+
+
+def _text(of: Mapping[str, object], name: str) -> str:
+    value = of.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _pull_numbers(*sources: Mapping[str, object]) -> list[object]:
+    return [pull.get("number") for source in sources for pull in _parts(source, "pull_requests")]
+
+
+def _poked(keys: Iterable[str], reason: str) -> Poked | None:
+    unique = tuple(dict.fromkeys(keys))
+    return Poked(unique, reason) if unique else None
