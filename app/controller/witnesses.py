@@ -61,8 +61,10 @@ def _see(connection: Connection, items: Sequence[tuple[int, str, LedgerPoint]]) 
 
 def _see_one(connection: Connection, repository_id: int, ref: str, point: LedgerPoint) -> Testimony:
     values = {"sequence": point.sequence, "generation": point.generation, "commit_sha": point.commit}
-    first = insert_into(connection, witnesses).on_conflict_do_nothing()
-    if connection.execute(first, {"repository_id": repository_id, "ref": ref, **values}).rowcount:
+    insert = insert_into(connection, witnesses).values(repository_id=repository_id, ref=ref, **values)
+    # RETURNING and not the row count, which a driver may leave unknown for an INSERT.
+    first = insert.on_conflict_do_nothing().returning(witnesses.c.ref)
+    if connection.execute(first).first() is not None:
         return Testimony(Verdict.RAISED, point)
     this = and_(witnesses.c.repository_id == repository_id, witnesses.c.ref == ref)
     row = connection.execute(select(witnesses).where(this).with_for_update()).one()
