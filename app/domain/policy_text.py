@@ -4,6 +4,7 @@ Guards before anything is built: at most 64 KiB, 4,000 values and 12 levels; no 
 tags, no duplicate keys, one document. Every report names its line.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_args, get_origin
@@ -19,6 +20,8 @@ MAX_EVENTS = 4000
 MAX_DEPTH = 12
 
 Path = tuple[str, ...]
+
+_UNPRINTED = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @dataclass(frozen=True)
@@ -212,6 +215,4 @@ def _wrong_value(loc: tuple[int | str, ...], message: str, lines: dict[Path, int
 
 def _dotted(path: Path) -> str:
     # A key is a stranger's text that ends in comments and logs.
-    return ".".join(
-        "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "?" for c in part[:60]) for part in path
-    )
+    return ".".join(_UNPRINTED.sub("?", part[:60]) for part in path)

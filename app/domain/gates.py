@@ -1,0 +1,198 @@
+"""Who may claim a ticket: the gates, which belong to the claim itself, whoever calls.
+
+Interrupted = the last lease ended otherwise than by handoff, landing or cancel. Every claim of an interrupted ticket
+without a person's act passes three gates: enabled, fresh, attempts. Pure, so the claim checks it again inside its
+compare-and-set loop.
+
+`attempts.count` counts claims since the last proof of progress, the first one included. It returns to 0 by a person's
+act, by a handoff, or when a hard checkpoint with a newly completed step is written under the present generation. The
+commit that makes generation n+1 carries the new count, before any agent starts. `attempts.alive_at` is frozen while a
+ticket's interruption lasts, so failed attempts keep no ticket fresh.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.domain.checkpoint import Checkpoint
+from app.domain.lease import Dead, Live, Nobody, Suspect, liveness, past
+from app.domain.model import instant_text
+from app.domain.outcome import Blocked, Code
+from app.domain.policy import Mode, Policy, duration_text
+from app.domain.record import TERMINAL, Attempts, Record
+
+
+@dataclass(frozen=True)
+class Pass:
+    """The claim may be made: its ledger commit carries `attempts_after`."""
+
+    reason: str
+    attempts_after: int
+    interrupted: bool
+
+
+def may_claim(
+    record: Record | None,
+    policy: Policy | None,
+    *,
+    now: datetime,
+    observed_generation: int,
+    login: str,
+    by_person: bool = False,
+    heartbeat_at: datetime | None = None,
+    run_ended: bool = False,
+) -> Pass | Blocked:
+    """Whether `login` may claim the ticket of `record` (None: nobody ever did) from the generation it saw.
+
+    `by_person` says that a person asks for it at this very moment; a token never proves that. A person's claim passes
+    the three gates and brings an ended ticket back, but does not take a live lease.
+    """
+    if policy is None:
+        return Blocked(
+            Code.NO_POLICY,
+            "the repository has no usable policy on its default branch",
+            "add .github/agent-recovery.yml; `agent-recovery plan --repo OWNER/NAME` shows what it would do",
+        )
+    if policy.mode is Mode.OBSERVE:
+        return Blocked(
+            Code.MODE_OBSERVE,
+            "the policy says mode: observe, so the App only shows what it sees",
+            "set mode: repair or mode: full in .github/agent-recovery.yml",
+        )
+    generation = record.generation if record is not None else 0
+    state = liveness(record, policy, now=now, heartbeat_at=heartbeat_at, run_ended=run_ended)
+    if record is not None:
+        if (refusal := _stands_still(record, by_person)) is not None:
+            return refusal
+        if isinstance(state, Live | Suspect) and record.lease is not None:
+            return _held_by_another(record.lease.holder, generation, state, login == record.lease.login)
+    if observed_generation != generation:
+        return Blocked(
+            Code.LOST_RACE,
+            f"the ticket is in generation {generation}; the claim observed {observed_generation}",
+            "read the brief again and claim from the generation it shows",
+            retryable=True,
+            generation=generation,
+        )
+    why = state.reason if isinstance(state, Dead | Nobody) else "the ticket is free"
+    interrupted = is_interrupted(record)
+    if by_person:
+        return Pass(f"{why}; a person asks for it", 1, interrupted)
+    if record is None or not interrupted:
+        return Pass(why, (record.attempts.count if record is not None else 0) + 1, False)
+    return _gates(record, policy, now, heartbeat_at) or Pass(why, record.attempts.count + 1, True)
+
+
+def is_interrupted(record: Record | None) -> bool:
+    """Whether the last lease ended otherwise than by handoff, landing or cancel (of a lease that is not live)."""
+    if record is None or record.status in TERMINAL:
+        return False
+    return record.lease is not None or record.attempts.interrupted_at is not None
+
+
+def last_life(record: Record, *, now: datetime, heartbeat_at: datetime | None = None) -> datetime | None:
+    """The last proof of life before the interruption, or None where no believable one is known.
+
+    Grants and heartbeats count only under a lease that is no attempt at an interrupted ticket.
+    """
+    moments = [record.attempts.alive_at]
+    if record.attempts.interrupted_at is None:
+        moments += [record.lease.granted_at if record.lease else None, heartbeat_at]
+    return max((moment for m in moments if (moment := past(m, now)) is not None), default=None)
+
+
+def after_claim(
+    record: Record | None, passed: Pass, *, now: datetime, by_person: bool = False, heartbeat_at: datetime | None = None
+) -> Attempts:
+    """The attempts that the claim's own ledger commit carries."""
+    if record is None or by_person or not passed.interrupted:
+        return Attempts(count=passed.attempts_after, alive_at=now)
+    return Attempts(
+        count=passed.attempts_after,
+        alive_at=last_life(record, now=now, heartbeat_at=heartbeat_at),
+        interrupted_at=record.attempts.interrupted_at or now,
+    )
+
+
+def after_life(attempts: Attempts, *, now: datetime) -> Attempts:
+    """The attempts after a sign of life (a write or a renewal) that is no progress: a failed attempt renews nothing."""
+    return attempts if attempts.interrupted_at is not None else attempts.model_copy(update={"alive_at": now})
+
+
+def after_progress(attempts: Attempts, before: Checkpoint, after: Checkpoint, *, hard: bool, now: datetime) -> Attempts:
+    """The attempts after a checkpoint under the present generation: back to 0 where it is hard and names a step as
+    completed that the one before did not.
+    """
+    if hard and newly_completed(before, after):
+        return Attempts(count=0, alive_at=now)
+    return after_life(attempts, now=now)
+
+
+def after_handoff() -> Attempts:
+    """The attempts after a handoff: nothing was interrupted."""
+    return Attempts()
+
+
+def newly_completed(before: Checkpoint, after: Checkpoint) -> tuple[str, ...]:
+    """The names of steps completed in `after` and not in `before`; a step's name is its id, else its text."""
+    known = {step.id or step.text for step in before.completed_steps}
+    return tuple(dict.fromkeys(n for step in after.completed_steps if (n := step.id or step.text) not in known))
+
+
+def _stands_still(record: Record, by_person: bool) -> Blocked | None:
+    if record.status in TERMINAL and not by_person:
+        return Blocked(
+            Code.ENDED,
+            f"the ticket is {record.status}",
+            "nothing is left to do here; work that is still missing belongs into a new Issue",
+            generation=record.generation,
+        )
+    if record.status == "held":
+        return Blocked(
+            Code.HELD,
+            "a person has put the ticket on hold",
+            "ask the person who put it on hold",
+            generation=record.generation,
+        )
+    return None
+
+
+def _held_by_another(holder: str, generation: int, state: Live | Suspect, same_login: bool) -> Blocked:
+    silent = "" if isinstance(state, Live) else f" and has not been heard of since {instant_text(state.since)}"
+    own = " (claimed by your own account)" if same_login else ""
+    return Blocked(
+        Code.LEASE_LIVE,
+        f"{holder}{own} holds generation {generation} until {instant_text(state.until)}{silent}",
+        f"try again after {instant_text(state.until)}, or let the holder run `agent-recovery handoff`",
+        retryable=True,
+        holder=holder,
+        generation=generation,
+    )
+
+
+def _gates(record: Record, policy: Policy, now: datetime, heartbeat_at: datetime | None) -> Blocked | None:
+    resume = policy.resume
+    if not resume.enabled:
+        return Blocked(
+            Code.RESUME_DISABLED,
+            "the policy says resume.enabled: false, so nothing resumes an interrupted ticket by itself",
+            "set resume.enabled: true in .github/agent-recovery.yml",
+            generation=record.generation,
+        )
+    intent = past(record.intent.at, now) if record.intent is not None else None
+    signs = [m for m in (last_life(record, now=now, heartbeat_at=heartbeat_at), intent) if m is not None]
+    if not signs or now > max(signs) + resume.max_age:
+        seen = f"was {instant_text(max(signs))}" if signs else "is not known"
+        return Blocked(
+            Code.TOO_OLD,
+            f"its last proof of life {seen}; after {duration_text(resume.max_age)} a ticket is not resumed by itself",
+            "a person looks whether the plan still fits, then raises resume.max_age in .github/agent-recovery.yml",
+            generation=record.generation,
+        )
+    if record.attempts.count >= resume.max_attempts:
+        return Blocked(
+            Code.ATTEMPTS_EXHAUSTED,
+            f"{record.attempts.count} claims in a row completed no step (resume.max_attempts: {resume.max_attempts})",
+            "a person looks at what stops it, then raises resume.max_attempts in .github/agent-recovery.yml",
+            generation=record.generation,
+        )
+    return None
