@@ -1,0 +1,183 @@
+"""The operator's settings: environment variables `AGENT_RECOVERY_…`, secrets also from files.
+
+They are the operator's alone and never a repository's policy. Secrets never come from the database. Whatever
+is wrong is told at once and together, by the variable's name and without its value.
+"""
+
+import difflib
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from app.service.keys import parse_lease_keys, parse_private_keys, parse_seal_keys, parse_secrets
+
+PREFIX = "AGENT_RECOVERY_"
+_AGENTS = frozenset({"URL", "REPO", "TICKET", "GENERATION", "LEASE_TOKEN"})
+"""Variables of the agent's side, which may stand in the same environment."""
+
+
+def _switch(value: object) -> object:
+    if isinstance(value, str) and value.lower() in ("on", "off"):
+        return value.lower() == "on"
+    if isinstance(value, bool):
+        return value
+    raise ValueError("must be `on` or `off`")
+
+
+def _web_address(value: object) -> object:
+    if not isinstance(value, str) or not value.startswith(("https://", "http://")) or "@" in value:
+        raise ValueError("must be an http(s) address without user name or password")
+    return value.rstrip("/")
+
+
+class _Unreadable:
+    """Stands for a secret whose file could not be read, until validation reports it with everything else."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+
+def _secret_text(check: Callable[[str], object]) -> BeforeValidator:
+    def validate(value: object) -> object:
+        if isinstance(value, _Unreadable):
+            raise ValueError(value.reason)
+        text = value.get_secret_value() if isinstance(value, SecretStr) else value
+        if not isinstance(text, str):
+            raise ValueError("must be text")
+        check(text)
+        return SecretStr(text)
+
+    return BeforeValidator(validate)
+
+
+def _check_database(text: str) -> None:
+    try:
+        backend = make_url(text).get_backend_name()
+    except ArgumentError:
+        raise ValueError("is not a database URL, such as sqlite:///./agent-recovery.db") from None
+    if backend not in ("sqlite", "postgresql"):
+        raise ValueError("must be a sqlite:///… or postgresql://… URL")
+
+
+Switch = Annotated[bool, NoDecode, BeforeValidator(_switch)]
+WebAddress = Annotated[str, BeforeValidator(_web_address)]
+
+
+class Settings(BaseSettings):
+    """Everything that the operator may set; the field names in capitals, after the prefix, are the variables."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="ignore", hide_input_in_errors=True, env_ignore_empty=True
+    )
+
+    app_id: int = Field(gt=0, description="The App's id, from its settings page.")
+    app_private_key: Annotated[SecretStr, _secret_text(parse_private_keys)] = Field(
+        description="The App's private key in PEM; two blocks, one after the other, while it is changed."
+    )
+    webhook_secret: Annotated[SecretStr, _secret_text(parse_secrets)] = Field(
+        description="The webhook secret; two, separated by a comma, while it is changed."
+    )
+    seal_keys: Annotated[SecretStr, _secret_text(parse_seal_keys)] = Field(
+        description="Ed25519 keys that seal ledger commits, `kid:base64url`; the first one signs."
+    )
+    lease_keys: Annotated[SecretStr, _secret_text(parse_lease_keys)] = Field(
+        description="Keys that lease tokens are derived from, `kid:base64url`; the first one makes new tokens."
+    )
+    github_url: WebAddress = Field(default="https://api.github.com", description="GitHub's API.")
+    database_url: Annotated[SecretStr, _secret_text(_check_database)] = Field(
+        default=SecretStr("sqlite:///./agent-recovery.db"),
+        description="Pokes, heartbeats, witnesses: SQLite, or PostgreSQL when several machines share it.",
+    )
+    public_url: WebAddress | None = Field(
+        default=None, description="Where agents reach the service; by default the address it listens on."
+    )
+    writes: Switch = Field(default=True, description="`off` stops every write to GitHub at once.")
+    resume: Switch = Field(default=True, description="`off` refuses to resume interrupted tickets, everywhere.")
+    host: str = Field(default="127.0.0.1", min_length=1, description="Address to listen on.")
+    port: int = Field(default=8080, ge=0, le=65535, description="Port to listen on; 0 lets the system choose.")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, _SecretFiles(settings_cls)
+
+
+class _SecretFiles(PydanticBaseSettingsSource):
+    """`AGENT_RECOVERY_<SECRET>_FILE` names a file that holds the secret; the plain variable wins."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        path = os.environ.get(f"{PREFIX}{field_name.upper()}_FILE") if field_name in SECRETS else None
+        if not path:
+            return None, field_name, False
+        try:
+            return Path(path).read_text(encoding="utf-8").strip(), field_name, False
+        except (OSError, UnicodeDecodeError) as problem:
+            reason = problem.strerror if isinstance(problem, OSError) else "not UTF-8 text"
+            return _Unreadable(f"the file it names cannot be read: {reason}"), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        found = {name: self.get_field_value(field, name)[0] for name, field in self.settings_cls.model_fields.items()}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+SECRETS = ("app_private_key", "webhook_secret", "seal_keys", "lease_keys", "database_url")
+"""Settings that may also come from a file."""
+
+
+class BadSettings(Exception):
+    """The service cannot start with these settings: every problem at once, none with a value."""
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        self.problems = problems
+        lines = "\n".join(f"  - {problem}" for problem in problems)
+        super().__init__(f"The settings are not complete (docs/configuration.md lists them all):\n{lines}")
+
+
+def load_settings(**given: Any) -> Settings:
+    """The settings from the environment; what is `given` (by the command line) wins. Raises BadSettings."""
+    problems = list(_misspelt(os.environ))
+    try:
+        settings = Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as invalid:
+        problems += [_told(str(error["loc"][0]), error["type"], error["msg"]) for error in invalid.errors()]
+    else:
+        if not problems:
+            return settings
+    raise BadSettings(tuple(problems))
+
+
+def _told(field: str, kind: str, message: str) -> str:
+    variable = PREFIX + field.upper()
+    if kind == "missing":
+        description = Settings.model_fields[field].description or ""
+        also = f" (or {variable}_FILE)" if field in SECRETS else ""
+        how = " `agent-recovery keys new` makes it." if field in ("webhook_secret", "seal_keys", "lease_keys") else ""
+        return f"{variable}{also} is missing. {description}{how}"
+    return f"{variable} {message.removeprefix('Value error, ')}"
+
+
+def _misspelt(environment: Mapping[str, str]) -> list[str]:
+    """A misspelt off switch must not be silently on, so what resembles a setting without being one is told."""
+    known = [name.upper() for name in Settings.model_fields]
+    known += [f"{name.upper()}_FILE" for name in SECRETS]
+    problems = []
+    for variable in sorted(environment):
+        name = variable.removeprefix(PREFIX)
+        if name == variable or name in known or name in _AGENTS:
+            continue
+        if close := difflib.get_close_matches(name, known, n=1, cutoff=0.8):
+            problems.append(f"{variable} is no setting; {PREFIX}{close[0]} is.")
+    return problems
