@@ -1,0 +1,48 @@
+"""Git objects made through the API: unreachable until a ref points to them, so a repetition does no harm."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.domain.model import instant_text
+from app.github.access import RepositoryAccess
+from app.github.shapes import ObjectShape, read
+from app.github.wire import Call
+
+
+@dataclass(frozen=True)
+class Author:
+    """Who a commit says it is by. Given always, so that the same content is the same object."""
+
+    name: str = "Agent Recovery"
+    email: str = "agent-recovery@users.noreply.github.com"
+
+
+AUTHOR = Author()
+
+
+class Objects(RepositoryAccess):
+    """Trees and commits. All writes here have the same three answers. Done but not heard: the object lies unreachable
+    and the same content sent again is the same object. Two of us: the same object. Our lease is gone: an object
+    entitles nobody to anything; the ref decides.
+    """
+
+    async def create_tree(self, files: Mapping[str, str]) -> str:
+        """The SHA of a tree of regular files, path → text. Raises GitHubError."""
+        entries = [
+            {"path": path, "mode": "100644", "type": "blob", "content": text} for path, text in sorted(files.items())
+        ]
+        return await self._object("trees", {"tree": entries})
+
+    async def create_commit(
+        self, tree: str, parents: Sequence[str], message: str, when: datetime, author: Author = AUTHOR
+    ) -> str:
+        """The SHA of a commit with this author as committer too, both at `when` (UTC, whole seconds)."""
+        person = {"name": author.name, "email": author.email, "date": instant_text(when)}
+        body = {"message": message, "tree": tree, "parents": list(parents), "author": person, "committer": person}
+        return await self._object("commits", body)
+
+    async def _object(self, kind: str, body: Mapping[str, object]) -> str:
+        route = "/repos/{owner}/{repo}/git/" + kind
+        answer = await self.session.write("POST", route, self._at(), body)
+        return read(ObjectShape, answer.body, Call("POST", route, writes=True)).sha

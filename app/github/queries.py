@@ -1,0 +1,167 @@
+"""One look at a ticket: everything a decision needs, in a single GraphQL request."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from app.domain.model import Message
+from app.domain.observation import Branch, Observation
+from app.github.access import CHECK_NAME, RepositoryAccess
+from app.github.errors import GraphQLFailed
+from app.github.graphql_shapes import COMMENT_FRAGMENT, IssueNode, PullNodes, RefNode, RefNodes
+from app.github.shapes import read
+from app.github.wire import Call
+
+POLICY_FILE = ".github/agent-recovery.yml"
+NOT_TEXT = "[not a text file]"
+"""Stands for a policy file that is binary or cut short: there is one, and it is not valid."""
+
+_OBSERVE = (
+    """
+query Observe(
+  $owner: String!, $name: String!, $ticket: Int!, $search: String!, $policy: String!,
+  $branch: String!, $branchRef: String!, $withBranch: Boolean!, $trunkRef: String!, $withTrunk: Boolean!,
+  $appId: Int!, $checkName: String!
+) {
+  repository(owner: $owner, name: $name) {
+    databaseId
+    isPrivate
+    defaultBranchRef { name }
+    policy: object(expression: $policy) { __typename ... on Blob { text isTruncated } }
+    subject: issueOrPullRequest(number: $ticket) {
+      __typename
+      ... on Issue {
+        number title body state url
+        author { login }
+        assignees(first: 20) { nodes { login } }
+        labels(first: 50) { nodes { name } }
+        comments(last: 100) { nodes { ...comment } }
+      }
+    }
+    named: refs(refPrefix: "refs/heads/", query: $search, first: 100) { nodes { name target { oid } } }
+    branch: ref(qualifiedName: $branchRef) @include(if: $withBranch) {
+      name
+      target {
+        oid
+        ... on Commit {
+          checkSuites(first: 10, filterBy: {appId: $appId, checkName: $checkName}) {
+            nodes {
+              app { databaseId }
+              checkRuns(first: 50, filterBy: {checkType: ALL, checkName: $checkName}) {
+                nodes {
+                  databaseId name status conclusion externalId startedAt completedAt title summary text
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+    trunk: ref(qualifiedName: $trunkRef) @include(if: $withTrunk) { name target { oid } }
+    pulls: pullRequests(headRefName: $branch, first: 10, orderBy: {field: CREATED_AT, direction: DESC})
+      @include(if: $withBranch) {
+      nodes {
+        number id state isDraft title body url headRefName headRefOid baseRefName
+        headRepository { nameWithOwner }
+        assignees(first: 20) { nodes { login } }
+        labels(first: 50) { nodes { name } }
+        comments(first: 100) { nodes { ...comment } }
+      }
+    }
+  }
+}
+"""
+    + COMMENT_FRAGMENT
+)
+
+
+class Queries(RepositoryAccess):
+    """Looking at a ticket."""
+
+    async def observe(self, ticket: int, branch: str | None, trunk: str | None) -> Observation:
+        """What GitHub shows of a ticket now; `branch` and `trunk` are the recorded ones.
+
+        One request. Raises NotFound where no Issue or pull request has the number, GraphQLFailed where the answer is
+        incomplete: what is missing from such an answer is unknown and not absent.
+        """
+        variables = {
+            "owner": self.owner,
+            "name": self.name,
+            "ticket": ticket,
+            "search": str(ticket),
+            "policy": f"HEAD:{POLICY_FILE}",
+            "branch": branch or "",
+            "branchRef": f"refs/heads/{branch or ''}",
+            "withBranch": branch is not None,
+            "trunkRef": f"refs/heads/{trunk or ''}",
+            "withTrunk": trunk is not None,
+            "appId": self.app_id,
+            "checkName": CHECK_NAME,
+        }
+        try:
+            answer = await self.session.query("Observe", _OBSERVE, variables)
+        except GraphQLFailed as e:
+            if missing := e.as_not_found("repository", "subject"):
+                raise missing from None
+            raise
+        repository = answer.body["data"].get("repository") or {}
+        self._same_repository(repository, "Observe")
+        seen = read(_Seen, repository, Call("POST", "Observe", kind="graphql"))
+        self.private = seen.private
+        self.default_branch = seen.default.name if seen.default else self.default_branch
+        recorded = seen.branch
+        issue = seen.subject if isinstance(seen.subject, IssueNode) else None
+        return Observation(
+            now=answer.date,
+            repository_id=self.id,
+            owner=self.owner,
+            name=self.name,
+            default_branch=self.default_branch,
+            policy_text=seen.policy.content() if seen.policy else None,
+            issue=issue.issue() if issue else None,
+            is_pull_request=isinstance(seen.subject, _PullRequest),
+            branches=_branches(seen.named, recorded),
+            trunk=_branch(seen.trunk),
+            pulls=tuple(node.pull() for node in seen.pulls.nodes),
+            check_runs=recorded.target.check_runs(self.app_id, CHECK_NAME) if recorded and recorded.target else (),
+            issue_comments=issue.comments.ours() if issue else (),
+        )
+
+
+class _Policy(Message):
+    typename: str = Field(alias="__typename")
+    text: str | None = None
+    is_truncated: bool = Field(default=False, alias="isTruncated")
+
+    def content(self) -> str:
+        return NOT_TEXT if self.text is None or self.is_truncated else self.text
+
+
+class _Name(Message):
+    name: str
+
+
+class _PullRequest(Message):
+    typename: Literal["PullRequest"] = Field(alias="__typename")
+
+
+class _Seen(Message):
+    private: bool = Field(alias="isPrivate")
+    default: _Name | None = Field(default=None, alias="defaultBranchRef")
+    policy: _Policy | None = None
+    subject: IssueNode | _PullRequest | None = None
+    named: RefNodes
+    branch: RefNode | None = None
+    trunk: RefNode | None = None
+    pulls: PullNodes = PullNodes()
+
+
+def _branch(node: RefNode | None) -> Branch | None:
+    return Branch(node.name, node.target.oid) if node and node.target else None
+
+
+def _branches(named: RefNodes, recorded: RefNode | None) -> tuple[Branch, ...]:
+    found = {branch.name: branch for node in named.nodes if (branch := _branch(node))}
+    if own := _branch(recorded):
+        found[own.name] = own
+    return tuple(found.values())

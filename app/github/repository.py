@@ -1,0 +1,15 @@
+"""One repository as the App sees it: all subjects under one name."""
+
+from app.github.checks import Checks
+from app.github.comments import Comments
+from app.github.history import Histories
+from app.github.objects import Objects
+from app.github.pulls import Pulls
+from app.github.queries import Queries
+from app.github.refs import Refs
+
+
+class Repository(Queries, Histories, Refs, Objects, Pulls, Comments, Checks):
+    """Given out by `GitHub.repository`. Reads are repeated when GitHub does not answer; writes are sent once, and
+    raise `Unanswered` where GitHub may have carried them out unheard.
+    """
