@@ -128,6 +128,12 @@ class Projections(Stored):
     pr_number: int | None = None
     comment_id: int | None = None
     check_run: CheckRunRef | None = None
+    reopen_pr: int | None = None
+    """A PR that closed because its branch was tampered with: to be reopened now that the branch is back."""
+    replaced_pr: int | None = None
+    """The PR that `pr_number` replaces, because GitHub refused to reopen it."""
+    made_ready: bool = False
+    """The App itself marked the PR as ready for review. What a person clicked is never taken back."""
 
 
 class Record(Stored):

@@ -1,0 +1,179 @@
+"""What to do about a ticket, from what GitHub shows and the ledger says. Pure: no I/O, no clock, no randomness.
+
+Wanted: a ticket in progress whose holder published work has one open PR from its branch to its trunk, one handoff
+comment there, and one check-run a (head, generation); its branch stands where the holder published it. A second
+decision on an unchanged world is empty.
+
+Accepted losses: between two looks a projection may be old; it blocks a person at worst and permits the App nothing.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.domain import permits
+from app.domain.external_id import parse
+from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
+from app.domain.handoff_marker import marker_of
+from app.domain.lease import past
+from app.domain.observation import Observation, Pull
+from app.domain.plan import (
+    Adopt,
+    CreateCheckRun,
+    CreateComment,
+    CreatePull,
+    Plan,
+    PullIsOpen,
+    RemoveComment,
+    ReopenPull,
+    RestoreBranch,
+    SealTail,
+    SetDraft,
+    StampLease,
+    Wait,
+)
+from app.domain.policy import Policy
+from app.domain.record import TERMINAL, Record
+
+SEAL_EVERY = 64
+"""The service seals a ledger at the latest when this many commits of agents stand above its last seal."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """All that a decision depends on. `tail`: commits of agents above the service's last seal."""
+
+    observation: Observation
+    record: Record
+    policy: Policy
+    head: Head
+    tail: int
+    author_is_dead: Callable[[str], bool]
+    heartbeat_at: datetime | None = None
+
+    @property
+    def now(self) -> datetime:
+        return self.observation.now
+
+
+def decide(s: Situation) -> Plan:
+    """The actions for one ticket in progress, in the order in which they are to be done."""
+    if s.record.status in TERMINAL:
+        return (Wait(f"the ticket is {s.record.status}"),)
+    standing = permits.standing(s.record, author_is_dead=s.author_is_dead, now=s.now)
+    if isinstance(standing, permits.NotDue):
+        return (Wait("somebody else is in the middle of a write", standing.until),)
+    if isinstance(standing, permits.Adoptable):
+        return (Adopt(standing.permits, "their author is gone, or their time is up"),)
+    if isinstance(s.head, Tampered):
+        return (_restoration(s, s.head),)
+    return (*_renewal(s), *_pull(s), *_comment(s), *_check_run(s), *_draft(s))
+
+
+def ticket_pull(record: Record, observation: Observation) -> Pull | None:
+    """The ticket's PR: the recorded one, else an open one from its branch to its trunk. Never one of a fork."""
+    full_name = f"{observation.owner}/{observation.name}".lower()
+    own = [p for p in observation.pulls if (p.head_repository or "").lower() == full_name]
+    recorded = record.projections.pr_number
+    known = next((p for p in own if p.number == recorded), None)
+    if known is not None:
+        return known
+    base = record.checkpoint.immediate_pr_base
+    return next((p for p in own if p.state == "OPEN" and p.base == base), None)
+
+
+def _restoration(s: Situation, head: Tampered) -> RestoreBranch:
+    pull = ticket_pull(s.record, s.observation)
+    what = "deleted" if head.head is None else "overwritten"
+    return RestoreBranch(
+        branch=s.record.checkpoint.ticket_branch or "",
+        published=head.published,
+        found=head.head,
+        reopen_pr=pull.number if pull is not None and pull.state != "MERGED" else None,
+        reason=f"the ticket branch was {what} by somebody who does not hold the ticket",
+    )
+
+
+def _renewal(s: Situation) -> Iterator[StampLease | SealTail]:
+    lease = s.record.lease
+    if lease is not None:
+        ttl = s.policy.lease.ttl
+        beat = past(s.heartbeat_at, s.now)
+        renewed = s.record.renewals > lease.renewals_seen or (beat is not None and beat + ttl > lease.expires_at)
+        if renewed and s.now + ttl / 2 >= lease.expires_at:
+            yield StampLease(s.now + ttl, "the holder showed itself and half of its time is gone")
+            return
+    if s.tail >= SEAL_EVERY:
+        yield SealTail(f"{s.tail} commits of the holder stand above the last seal of the service")
+
+
+def _pull(s: Situation) -> Iterator[CreatePull | ReopenPull | PullIsOpen | Wait]:
+    branch, base = s.record.checkpoint.ticket_branch, s.record.checkpoint.immediate_pr_base
+    if isinstance(s.head, NothingPublished) or branch is None or base is None:
+        return
+    pull = ticket_pull(s.record, s.observation)
+    to_reopen = s.record.projections.reopen_pr
+    if pull is not None and pull.state == "OPEN":
+        if to_reopen is not None:
+            yield PullIsOpen(pull.number, "the PR that was closed with its branch is open")
+        return
+    published = s.head.sha if isinstance(s.head, AtPublished) else s.head.published
+    if pull is None:
+        if published == s.record.checkpoint.base_sha:
+            yield Wait("the branch has no commit of its own yet, so there is nothing to open a PR for")
+        else:
+            yield CreatePull(branch, published, base, "the ticket's branch has work and no PR")
+    elif pull.state == "CLOSED" and to_reopen == pull.number:
+        yield ReopenPull(pull.number, "it was closed by what was done to its branch, not by a person")
+    elif pull.state == "CLOSED":
+        yield Wait(f"PR #{pull.number} was closed while its branch stands: a person's decision, left alone")
+
+
+def _comment(s: Situation) -> Iterator[CreateComment | RemoveComment]:
+    marker = marker_of(s.record.ticket)
+    pull = ticket_pull(s.record, s.observation)
+    if pull is None:
+        creating = any(isinstance(action, CreatePull) for action in _pull(s))
+        if creating:
+            yield CreateComment(marker, "the new PR gets the handoff comment")
+        return
+    if pull.state != "OPEN":
+        return
+    ours = [c for c in pull.comments if c.body.startswith(marker)]
+    if not ours:
+        yield CreateComment(marker, "the PR has no handoff comment")
+    for double in ours[1:]:
+        yield RemoveComment(double.id, "a handoff comment stands already; the oldest stays")
+
+
+def _check_run(s: Situation) -> Iterator[CreateCheckRun]:
+    head = s.head.head if isinstance(s.head, Foreign) else s.head.sha if isinstance(s.head, AtPublished) else None
+    if head is None:
+        return
+    generation = s.record.generation
+    if own_check_run(s.record, s.observation, head) is None:
+        yield CreateCheckRun(head, generation, f"the head has no check-run of generation {generation}")
+
+
+def own_check_run(record: Record, observation: Observation, head: str) -> int | None:
+    """The id of the check-run on `head` that belongs to this ticket's present generation: the oldest of them."""
+    ids = [
+        run.id
+        for run in observation.check_runs
+        if run.sha == head
+        and any((p.ticket, p.generation) == (record.ticket, record.generation) for p in parse(run.external_id))
+    ]
+    return min(ids, default=None)
+
+
+def _draft(s: Situation) -> Iterator[SetDraft]:
+    pull = ticket_pull(s.record, s.observation)
+    if pull is None or pull.state != "OPEN" or not isinstance(s.head, AtPublished | Foreign):
+        return
+    ready = s.record.status == "ready" and isinstance(s.head, AtPublished) and s.head.fenced
+    made_ready = s.record.projections.made_ready
+    # Once an edge each: what a person clicks afterwards is never fought over.
+    if ready and pull.is_draft and not made_ready:
+        yield SetDraft(pull.number, pull.node_id, False, "the holder says the work is ready")
+    if not ready and not pull.is_draft and made_ready:
+        yield SetDraft(pull.number, pull.node_id, True, "work on the ticket goes on")

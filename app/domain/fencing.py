@@ -1,0 +1,75 @@
+"""How a ticket branch's head stands to what its holder published: the facts every rule about code starts from."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.domain.observation import Observation
+from app.domain.record import Record
+
+
+class Relation(StrEnum):
+    """What GitHub's comparison of the published commit with the present head says."""
+
+    ON_TOP = "the head builds on the published commit"
+    ELSEWHERE = "the head does not contain the published commit"
+
+
+@dataclass(frozen=True)
+class NothingPublished:
+    """No fenced push yet: there is nothing to compare with. `head` may stand all the same."""
+
+    head: str | None
+
+
+@dataclass(frozen=True)
+class AtPublished:
+    sha: str
+    fenced: bool
+    """Published under the present fencing identity, and not burned. After a takeover the evidence stamps it anew."""
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """Commits on top of the published one that came by no fenced push: shown, not counted, the holder decides."""
+
+    published: str
+    head: str
+
+
+@dataclass(frozen=True)
+class Tampered:
+    """The published commit is not in the branch any more: overwritten, rewound, or (`head` None) deleted."""
+
+    published: str
+    head: str | None
+
+
+Head = NothingPublished | AtPublished | Foreign | Tampered
+
+
+def head_of(record: Record, observation: Observation, relation: Relation | None) -> Head:
+    """The state of the ticket branch. `relation` is needed exactly where the head differs from what was published
+    (see `needs_relation`).
+    """
+    name = record.checkpoint.ticket_branch
+    branch = observation.branch(name) if name else None
+    published = record.published
+    if published is None:
+        return NothingPublished(branch.sha if branch else None)
+    if branch is None:
+        return Tampered(published.sha, None)
+    if branch.sha == published.sha:
+        fenced = record.published_now is not None and published.sha not in record.burned_shas
+        return AtPublished(published.sha, fenced)
+    if relation is Relation.ON_TOP:
+        return Foreign(published.sha, branch.sha)
+    return Tampered(published.sha, branch.sha)
+
+
+def needs_relation(record: Record, observation: Observation) -> tuple[str, str] | None:
+    """The published commit and the present head, where the two must be compared; None where nothing is to compare."""
+    name = record.checkpoint.ticket_branch
+    branch = observation.branch(name) if name else None
+    if record.published is None or branch is None or branch.sha == record.published.sha:
+        return None
+    return record.published.sha, branch.sha

@@ -1,0 +1,122 @@
+"""What the loop may do to a ticket: a closed set of actions, each with its reason. Waiting is one of them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.domain.record import Permit
+
+
+@dataclass(frozen=True)
+class Adopt:
+    """Take over permits whose author is gone: probe, then compare-and-set the author."""
+
+    permits: tuple[Permit, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class RestoreBranch:
+    """Put the ticket branch back where its holder published it, in the same update as the ledger.
+
+    `found` is the foreign head, kept under `recovered/`; None where the branch was deleted. `reopen_pr` is the PR that
+    the tampering may have closed.
+    """
+
+    branch: str
+    published: str
+    found: str | None
+    reopen_pr: int | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class ReopenPull:
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class PullIsOpen:
+    """Note in the record that the PR to reopen is open."""
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class CreatePull:
+    head: str
+    head_sha: str
+    base: str
+    reason: str
+    replaces: int | None = None
+
+
+@dataclass(frozen=True)
+class CreateComment:
+    marker: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class CreateCheckRun:
+    head_sha: str
+    generation: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class RemoveComment:
+    """A second handoff comment of ours: the oldest stays."""
+
+    comment_id: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class StampLease:
+    """Write down a holder's renewal: half of its time is gone."""
+
+    expires_at: datetime
+    reason: str
+
+
+@dataclass(frozen=True)
+class SealTail:
+    """A seal of the service's own above many commits of the agent."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class SetDraft:
+    number: int
+    node_id: str
+    draft: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Nothing can be done before `until` (None: before something else happens)."""
+
+    reason: str
+    until: datetime | None = None
+
+
+Guarded = CreatePull | CreateComment | CreateCheckRun
+"""Writes that need a permit in the ledger before they are sent (classes M and C of the ownership protocol, R3)."""
+
+Action = (
+    Adopt
+    | RestoreBranch
+    | ReopenPull
+    | PullIsOpen
+    | Guarded
+    | RemoveComment
+    | StampLease
+    | SealTail
+    | SetDraft
+    | Wait
+)
+Plan = tuple[Action, ...]
