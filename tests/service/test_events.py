@@ -1,0 +1,214 @@
+"""Which delivery pokes which key: the table."""
+
+import inspect
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.service import events
+from app.service.events import Ignored, Poked, keys_of
+
+OWN = 111
+REPO = {"id": 1, "full_name": "octo-org/demo", "default_branch": "main"}
+ZERO, SHA = "0" * 40, "a" * 40
+PUSHES = json.loads((Path(__file__).parents[1] / "fixtures" / "push_events.json").read_text())
+BOT = {"id": 9, "type": "Bot", "login": "agent-recovery[bot]"}
+PERSON = {"id": 7, "type": "User", "login": "dev-a"}
+OURS = {"user": BOT, "performed_via_github_app": {"id": OWN}}
+
+
+def pull(**fields: object) -> dict[str, object]:
+    head = {"ref": "topic", "repo": {"full_name": "octo-org/demo"}}
+    return {"number": 57, "body": "", "head": head, **fields}
+
+
+def head(ref: str, repo: object = "octo-org/demo") -> dict[str, object]:
+    return {"ref": ref, "repo": {"full_name": repo} if repo else None}
+
+
+def run(branch: str, *pulls: int, app: int = 15368) -> dict[str, object]:
+    numbers = [{"number": number} for number in pulls]
+    return {"app": {"id": app}, "check_suite": {"head_branch": branch}, "pull_requests": numbers}
+
+
+def push(ref: str, **fields: object) -> dict[str, object]:
+    return {"ref": ref, "before": SHA, "after": "b" * 40, **fields}
+
+
+POKED = [
+    ("issues", {"action": "opened", "issue": {"number": 42}}, ["#42"]),
+    ("issues", {"action": "closed", "issue": {"number": 42, "user": None}}, ["#42"]),
+    ("issue_comment", {"issue": {"number": 42}, "comment": {"user": PERSON}, "sender": PERSON}, ["#42"]),
+    ("issue_comment", {"issue": {"number": 57, "pull_request": {}}, "comment": None}, ["#57"]),
+    ("issue_comment", {"issue": {"number": 42}, "comment": {"user": None}, "sender": None}, ["#42"]),
+    # a person's hand in our comment is news, and so is another App's comment
+    ("issue_comment", {"action": "edited", "issue": {"number": 42}, "comment": OURS, "sender": PERSON}, ["#42"]),
+    ("issue_comment", {"action": "deleted", "issue": {"number": 42}, "comment": OURS, "sender": PERSON}, ["#42"]),
+    (
+        "issue_comment",
+        {"issue": {"number": 42}, "comment": {**OURS, "performed_via_github_app": {"id": 5}}, "sender": BOT},
+        ["#42"],
+    ),
+    (
+        "issue_comment",
+        {"issue": {"number": 42}, "comment": {**OURS, "performed_via_github_app": None}, "sender": BOT},
+        ["#42"],
+    ),
+    ("sub_issues", {"parent_issue": {"number": 1}, "sub_issue": {"number": 2}}, ["#1", "#2"]),
+    (
+        "issue_dependencies",
+        {
+            "blocked_issue": {"number": 1},
+            "blocking_issue": {"number": 2},
+            "blocking_issue_repo": {"full_name": "octo-org/other"},
+        },
+        ["#1"],
+    ),
+    ("pull_request", {"pull_request": pull(body="Ticket: #42\r\nWhy")}, ["#42"]),
+    ("pull_request", {"pull_request": pull(head=head("ticket/42-fix"))}, ["#42"]),
+    ("pull_request", {"pull_request": pull(body="Ticket: #42", head=head("42"))}, ["#42"]),
+    ("pull_request", {"pull_request": pull(body="Ticket: #42", head=head("43"))}, ["#42", "#43"]),
+    ("pull_request", {"pull_request": pull(), "changes": {"body": {"from": "Ticket: #42"}}}, ["#42"]),
+    ("pull_request", {"pull_request": pull(body=None)}, [""]),
+    ("pull_request", {"pull_request": pull(head=head("42", None))}, [""]),
+    ("pull_request", {"pull_request": pull(head=head("42", "stranger/demo"))}, [""]),
+    ("pull_request", {"pull_request": pull(body="Ticket: #42", head=head("x", None), user=None)}, ["#42"]),
+    ("pull_request", {"sender": BOT, "pull_request": pull(head=head("42"))}, ["#42"]),
+    ("pull_request_review", {"review": {"user": None}, "pull_request": pull(head=head("42"))}, ["#42"]),
+    ("push", push("refs/heads/ticket/42"), ["#42"]),
+    ("push", push("refs/heads/ticket/42", after=ZERO, deleted=True, head_commit=None), ["#42"]),
+    ("push", push("refs/heads/main"), [""]),
+    ("push", push("refs/heads/topic"), [""]),
+    ("push", push("refs/heads/ticket/42#tmp"), [""]),
+    ("create", {"ref_type": "branch", "ref": "42-x"}, ["#42"]),
+    ("delete", {"ref_type": "branch", "ref": "42-x"}, ["#42"]),
+    ("check_run", {"action": "completed", "check_run": run("42-x", 57)}, ["#42", "#57"]),
+    ("check_run", {"action": "completed", "check_run": run("topic", 57)}, ["#57"]),
+    ("check_run", {"action": "completed", "check_run": run("topic")}, [""]),
+    ("check_run", {"action": "rerequested", "check_run": run("42", app=OWN)}, ["#42"]),
+    ("check_suite", {"check_suite": {"head_branch": "42", "app": {"id": OWN}}}, ["#42"]),
+    ("workflow_run", {"workflow_run": {"head_branch": "42", "pull_requests": [{"number": 57}]}}, ["#42", "#57"]),
+    ("workflow_job", {"workflow_job": {"head_branch": "issue-42"}}, ["#42"]),
+    ("status", {"branches": [{"name": "main"}, {"name": "42"}, {"name": "43-x"}]}, ["#42", "#43"]),
+    (
+        "merge_group",
+        {"merge_group": {"head_ref": f"refs/heads/gh-readonly-queue/release/1/pr-57-{SHA}"}},
+        ["#57"],
+    ),
+    ("repository", {"action": "edited"}, [""]),
+    ("repository_ruleset", {"action": "deleted"}, [""]),
+    ("branch_protection_rule", {"action": "edited"}, [""]),
+]
+
+IGNORED = [
+    ("ping", {}),
+    ("projects_v2_item", {}),
+    ("", {}),
+    ("issue_comment", {"issue": {"number": 42}, "comment": OURS, "sender": BOT}),
+    ("check_run", {"action": "created", "check_run": run("42", app=OWN)}),
+    ("check_run", {"action": "completed", "check_run": run("42", app=OWN)}),
+    ("check_run", {"action": "completed", "check_run": run("main")}),
+    ("check_suite", {"check_suite": {"head_branch": None}}),
+    ("push", push("refs/tags/v1.4.0")),
+    ("push", push("refs/tags/42")),
+    ("push", push("refs/agent-recovery/active/42")),
+    ("push", push("refs/heads/")),
+    ("push", push("42")),
+    ("push", {}),
+    ("create", {"ref_type": "tag", "ref": "42"}),
+    ("merge_group", {"merge_group": {"head_ref": "refs/heads/x"}}),
+    ("issues", {"issue": {"number": "42"}}),
+    ("issues", {"issue": {"number": True}}),
+    ("issues", {"issue": {"number": -1}}),
+    ("issues", {"issue": {"number": 1e3}}),
+    ("issues", {"issue": None}),
+    ("installation", {"action": "deleted", "repositories": [{"full_name": "octo-org/demo"}]}),
+    ("installation", {"action": "suspend", "repositories": [{"full_name": "octo-org/demo"}]}),
+    ("installation", {"action": "created", "repositories": None}),
+    ("installation_repositories", {"action": "removed", "repositories_removed": [{"full_name": "a/b"}]}),
+]
+
+
+@pytest.mark.parametrize(("event", "payload", "suffixes"), POKED)
+def test_poked(event, payload, suffixes):
+    routing = keys_of(event, {"repository": REPO, **payload}, own_app_id=OWN)
+    assert isinstance(routing, Poked)
+    assert routing.keys == tuple(f"octo-org/demo{suffix}" for suffix in suffixes)
+    assert routing.reason
+
+
+@pytest.mark.parametrize(("event", "payload"), IGNORED)
+def test_ignored_with_a_reason(event, payload):
+    routing = keys_of(event, {"repository": REPO, **payload}, own_app_id=OWN)
+    assert isinstance(routing, Ignored)
+    assert routing.reason
+
+
+@pytest.mark.parametrize("action", ["created", "unsuspend", "new_permissions_accepted"])
+def test_an_installation_pokes_the_repositories_it_lists(action):
+    names = ["octo-org/a", "octo-org/b", "octo-org/a", "../..", None, "octo-org/a#1"]
+    payload = {"action": action, "repositories": [*({"full_name": name} for name in names), "odd"]}
+    routing = keys_of("installation", payload, own_app_id=OWN)
+    assert isinstance(routing, Poked)
+    assert routing.keys == ("octo-org/a", "octo-org/b")
+
+
+def test_added_repositories_are_poked():
+    payload = {"action": "added", "repositories_added": [{"full_name": "octo-org/a"}]}
+    routing = keys_of("installation_repositories", payload, own_app_id=OWN)
+    assert routing == Poked(("octo-org/a",), "the App may act here now")
+
+
+@pytest.mark.parametrize("case", PUSHES["input"]["cases"], ids=lambda case: case["name"])
+def test_published_push(case):
+    routing = keys_of("push", {**case["payload"], "repository": REPO}, own_app_id=OWN)
+    expected = PUSHES["expected"]["cases"][case["name"]]
+    if expected["type"] == "tag":
+        assert routing == Ignored("a tag")
+    elif expected["type"] == "ignored":
+        assert routing == Ignored(expected["reason"])
+    else:
+        key = "octo-org/demo#42" if expected.get("branch", "ticket/42") == "ticket/42" else "octo-org/demo"
+        assert isinstance(routing, Poked)
+        assert routing.keys == (key,)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [None, 5, "", "demo", "a/b/c", "a/b#1", "a/..", "a b/c", "a/b\n", {"x": 1}, "o/" + "r" * 5000],
+)
+@pytest.mark.parametrize("event", ["issues", "push", "pull_request", "repository", "check_run"])
+def test_a_hostile_repository_name_never_enters_a_key(event, name):
+    payload = {
+        "repository": {"full_name": name},
+        "issue": {"number": 42},
+        "ref": "refs/heads/42",
+        "pull_request": pull(head=head("42", name)),
+        "check_run": run("42"),
+    }
+    assert isinstance(keys_of(event, payload, own_app_id=OWN), Ignored)
+
+
+# What the rules read, so that odd values meet them where they look.
+FIELDS = sorted(set(re.findall(r'"([a-z_]+)"', inspect.getsource(events))))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(FIELDS),
+            inner,
+            max_size=6,
+        )
+    ),
+    max_leaves=30,
+)
+
+
+@given(st.sampled_from(sorted(events._RULES)), JSON)
+def test_no_payload_breaks_the_routing(event, payload):
+    assert isinstance(keys_of(event, payload, own_app_id=OWN), Poked | Ignored)
