@@ -1,0 +1,68 @@
+"""Paths of somebody's machine: those in the work tree become repository-relative, the others go.
+
+A checkpoint must be usable on another machine, and a home path names its user. Not touched: paths inside URLs, routes
+such as `/api/v1`, and what is relative already.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+REDACTED = "[redacted:path]"
+MAX_ROOTS = 8
+
+_END = r"[^\s\"'`<>|;,)\]}]"
+# Where a path may begin: not inside a word or URL, but after an option letter as in `-I/home/…`.
+_BEGIN = r"(?:(?<![A-Za-z0-9_.~%/@\\-])|(?<=\s-[A-Za-z])|(?<=--))"
+_PLACES = r"home|Users|root|tmp|var|private|mnt|media|Volumes|workspaces?|builds|run/user"
+_POSIX = re.compile(rf"{_BEGIN}/{{1,2}}(?:{_PLACES})/{_END}++")
+_HOME = re.compile(rf"(?<![\w.~%/@:-])~[A-Za-z0-9_-]{{0,32}}/{_END}++")
+_FILE_URL = re.compile(rf"(?i)(?<![A-Za-z0-9])file:/{_END}++")
+_WORDS = r"[^\\/:*?\"<>|\s]{1,60}(?: [^\\/:*?\"<>|\s]{1,60}){0,2}"
+_DRIVE = re.compile(
+    rf"(?<![A-Za-z0-9])(?:[A-Za-z]:\\|[A-Z]:/(?!/)|[A-Za-z]:/Users/)(?:[\\/]*{_WORDS}\\+){{0,20}}{_END}*+"
+)
+_UNC = re.compile(rf"(?<![\w\\])\\\\{{1,3}}[A-Za-z0-9][A-Za-z0-9_.$-]{{0,60}}\\{_END}++")
+
+
+@dataclass(frozen=True)
+class Portable:
+    """A text without machine paths; how many became relative, and how many were taken out."""
+
+    text: str
+    relative: int = 0
+    removed: int = 0
+
+
+def portable(text: str, roots: Sequence[str] = ()) -> Portable:
+    """The text with paths below one of the absolute `roots` made relative to it and other machine paths replaced."""
+    relative = removed = 0
+    for pattern in _root_patterns(roots):
+        text, found = pattern.subn(_below_root, text)
+        relative += found
+    for pattern in (_FILE_URL, _DRIVE, _UNC, _POSIX, _HOME):
+        text, found = pattern.subn(REDACTED, text)
+        removed += found
+    return Portable(text, relative, removed)
+
+
+def _root_patterns(roots: Sequence[str]) -> list[re.Pattern[str]]:
+    patterns = []
+    # The longest first: a work tree may lie inside another one.
+    for root in sorted(set(roots), key=len, reverse=True)[:MAX_ROOTS]:
+        parts = [part for part in re.split(r"[\\/]+", root) if part]
+        drive = re.match(r"^[A-Za-z]:$", parts[0]) if parts else None
+        if len(parts) < 2 or not (drive or root.startswith("/")):
+            continue
+        separator = r"[\\/]{1,4}" if drive else "/"
+        begin = r"(?<![A-Za-z0-9])" if drive else rf"(?:file://|{_BEGIN})/"
+        body = separator.join(re.escape(part) for part in parts)
+        rest = rf"(?:{separator}(?P<rest>{_END}*+))?(?![A-Za-z0-9_.-])"
+        patterns.append(re.compile(begin + body + rest, re.IGNORECASE if drive else 0))
+    return patterns
+
+
+def _below_root(match: re.Match[str]) -> str:
+    rest = re.sub(r"\\+", "/", match["rest"] or "")
+    # Climbing out of the work tree is another machine path.
+    return (rest or ".") if ".." not in rest.split("/") else REDACTED

@@ -1,0 +1,363 @@
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain import admission
+from app.domain.admission import Admitted, admit, stored_size
+from app.domain.checkpoint import MAX_BYTES, Checkpoint
+from app.domain.outcome import Blocked, Code
+from app.domain.secret_shapes import Redacted, redact
+
+CASES = json.loads((Path(__file__).parents[1] / "fixtures/redaction.json").read_text())["input"]["cases"]
+SHA = "0123456789abcdef0123456789abcdef01234567"
+
+
+def joined(value: Any) -> str:
+    """Token-shaped texts are stored in parts, so that no scanner takes a fixture for a secret."""
+    if isinstance(value, str):
+        return value
+    return "".join(part if isinstance(part, str) else part["repeat"] * part["count"] for part in value["parts"])
+
+
+def accepted(raw: dict[str, Any], *roots: str) -> Admitted:
+    result = admit(raw, root_hints=roots)
+    assert isinstance(result, Admitted), result
+    return result
+
+
+def dump(checkpoint: Checkpoint) -> str:
+    return json.dumps(checkpoint.model_dump(mode="json"), ensure_ascii=False)
+
+
+SECRETS = [case for case in CASES if "parts" in case.get("note", {}) and case["name"] != "token_across_the_cut"]
+
+
+@pytest.mark.parametrize("case", SECRETS, ids=lambda case: case["name"])
+def test_b40_no_secret_is_stored(case: dict[str, Any]) -> None:
+    text = joined(case["note"])
+    result = accepted({"objective": text, "next_steps": [text], "blockers": [f"see {text}"]})
+    stored = dump(result.checkpoint)
+    for part in case["note"]["parts"]:
+        assert len(part) < 16 or part not in stored
+    assert "[redacted:" in stored
+    assert {change.field for change in result.changes} >= {"objective", "next_steps[0].text", "blockers[0]"}
+    assert {change.kind for change in result.changes} == {"redacted"}
+
+
+def test_b40_the_kind_is_named() -> None:
+    text = joined(next(case for case in CASES if case["name"] == "token_in_note")["note"])
+    assert accepted({"objective": text}).checkpoint.objective == "export TOKEN=[redacted:github-token]"
+
+
+def test_b40_credentials_leave_a_usable_url() -> None:
+    remote = joined(next(case for case in CASES if case["name"] == "url_credentials")["remote"])
+    assert accepted({"relevant_refs": [remote]}).checkpoint.relevant_refs == ("https://github.com/octo-org/demo.git",)
+
+
+def test_b40_a_token_across_a_limit_is_redacted_before_anything_is_measured() -> None:
+    text = joined(next(case for case in CASES if case["name"] == "token_across_the_cut")["note"])
+    secret = text.lstrip("x")
+    result = admit({"objective": text})
+    assert isinstance(result, Blocked)
+    assert secret not in result.reason + result.remedy
+    small = accepted({"objective": text[-1000:]}).checkpoint.objective
+    assert small is not None
+    assert small.endswith("[redacted:github-token]")
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if "cwd" in c], ids=lambda case: case["name"])
+def test_b40_paths(case: dict[str, Any]) -> None:
+    expected = {
+        "posix_path": "src/app.py",
+        "mac_path": "x.py",
+        "windows_path": "x.py",
+        "path_outside_repo": "[redacted:path]",
+    }
+    result = accepted({"artifact_refs": [case["cwd"]]}, case["repo_root"])
+    assert result.checkpoint.artifact_refs == (expected[case["name"]],)
+    assert accepted({"artifact_refs": [case["cwd"]]}).checkpoint.artifact_refs == ("[redacted:path]",)
+
+
+def test_b40_the_other_cases() -> None:
+    by_name = {case["name"]: case for case in CASES}
+    kept = by_name["sha_is_kept"]["head_sha"]
+    assert accepted({"decision_refs": [kept]}).checkpoint.decision_refs == (kept,)
+    link = by_name["session_link"]["note"]
+    assert accepted({"objective": link}).checkpoint.objective == "see [redacted:session-link]"
+    unknown = accepted({"env": by_name["unknown_field"]["env"]})
+    assert "dev-a" not in dump(unknown.checkpoint)
+    assert [(c.field, c.kind) for c in unknown.changes] == [("env", "left_out")]
+
+
+def test_b40_a_field_whose_scan_fails_is_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
+    def scanner(text: str) -> Redacted:
+        if "bad" in text:
+            raise RuntimeError("scanner broke")
+        return redact(text)
+
+    monkeypatch.setattr(admission, "redact", scanner)
+    result = accepted({"objective": "a bad one", "next_steps": ["fine"]})
+    assert result.checkpoint.objective is None
+    assert [step.text for step in result.checkpoint.next_steps] == ["fine"]
+    assert [(c.field, c.kind) for c in result.changes] == [("objective", "withheld")]
+
+
+@pytest.mark.parametrize(
+    "key", ["thinking", "chain_of_thought", "chainOfThought", "reasoning_trace", "scratchpad", "inner-monologue", "CoT"]
+)
+def test_reasoning_is_left_out_wherever_it_stands(key: str) -> None:
+    result = accepted({key: "because I felt so", "next_steps": [{"text": "go on", key: "I wonder"}]})
+    stored = dump(result.checkpoint)
+    assert "felt" not in stored
+    assert "wonder" not in stored
+    assert {c.detail for c in result.changes} == {"private reasoning is not stored"}
+    assert len(result.changes) == 2
+
+
+def test_blocks_of_reasoning_inside_text_go_too() -> None:
+    result = accepted({"objective": "parse <thinking>hmm,\nmaybe</thinking>it", "blockers": ["x <think>never closed"]})
+    assert result.checkpoint.objective == "parse it"
+    assert result.checkpoint.blockers == ("x ",)
+
+
+@pytest.mark.parametrize(
+    ("raw", "named"),
+    [
+        ({"objective": 3}, "objective"),
+        ({"objective": {"a": 1}}, "objective"),
+        ({"blockers": "one"}, "blockers"),
+        ({"blockers": ["ok", 2]}, "blockers[1]"),
+        ({"blockers": [["deep"]]}, "blockers[0]"),
+        ({"next_steps": {"1": "a"}}, "next_steps"),
+        ({"next_steps": [None]}, "next_steps[0]"),
+        ({"next_steps": [{"id": "1"}]}, "next_steps[0].text"),
+        ({"next_steps": [{"text": "a", "id": [1]}]}, "next_steps[0].id"),
+        ({"completed_steps": [{"text": "a", "sha": "abc123"}]}, "completed_steps[0].sha"),
+        ({"predecessor_sha": "main"}, "predecessor_sha"),
+        ({"predecessor_issue_or_pr": "41"}, "predecessor_issue_or_pr"),
+        ({"predecessor_issue_or_pr": True}, "predecessor_issue_or_pr"),
+        ({"predecessor_issue_or_pr": 10**5000}, "predecessor_issue_or_pr"),
+    ],
+)
+def test_a_wrong_type_names_its_field(raw: dict[str, Any], named: str) -> None:
+    result = admit(raw)
+    assert isinstance(result, Blocked)
+    assert result.code is Code.CHECKPOINT_INVALID
+    assert result.reason.startswith(f"{named} must be ")
+
+
+def test_everything_that_fits_is_kept() -> None:
+    raw = {
+        "objective": "Parse it\tall",
+        "completed_steps": [{"id": 1, "text": "first", "sha": SHA.upper()}, "plain"],
+        "next_steps": [{"id": "x", "text": "second", "sha": None}],
+        "pending_validation": ["pytest"],
+        "accepted_decisions": ["POST /api/v1/items answers 201", "docs at https://example.com/home/page/tmp/x"],
+        "relevant_refs": [SHA, "src/var/tmp.py", "release/1"],
+        "predecessor_issue_or_pr": 41,
+        "predecessor_sha": SHA,
+        "checkpoint_sha_or_snapshot": SHA,
+        "current_diff": "+ a\n- b",
+        "validation_state": None,
+    }
+    result = accepted(raw)
+    assert result.changes == ()
+    kept = result.checkpoint
+    assert kept.objective == "Parse it\tall"
+    assert [(s.id, s.text, s.sha) for s in kept.completed_steps] == [("1", "first", SHA), ("", "plain", None)]
+    assert kept.accepted_decisions == tuple(raw["accepted_decisions"])  # type: ignore[arg-type]
+    assert kept.relevant_refs == tuple(raw["relevant_refs"])  # type: ignore[arg-type]
+    assert (kept.predecessor_issue_or_pr, kept.predecessor_sha) == (41, SHA)
+
+
+def test_derived_fields_are_reported_once_and_not_believed() -> None:
+    result = accepted({"status": "ready", "execution_generation": 99, "pr_number": None, "updated_at": {}})
+    assert result.checkpoint == Checkpoint()
+    assert [(c.field, c.kind) for c in result.changes] == [("execution_generation, status, updated_at", "derived")]
+
+
+@pytest.mark.parametrize("unit", ["x", "é", "修", "🎉", "<", '"'])
+def test_too_large_is_measured_as_it_would_be_stored(unit: str) -> None:
+    one = stored_size(Checkpoint(objective=unit)) - stored_size(Checkpoint(objective=""))
+    room = MAX_BYTES - stored_size(Checkpoint(objective=""))
+    assert isinstance(admit({"objective": unit * (room // one)}), Admitted)
+    over = admit({"objective": unit * (room // one + 1), "blockers": ["small"]})
+    assert isinstance(over, Blocked)
+    assert over.code is Code.CHECKPOINT_TOO_LARGE
+    assert str(MAX_BYTES) in over.reason
+    assert over.remedy.startswith("shorten objective")
+
+
+def test_control_and_hidden_characters_go() -> None:
+    text = "a\x00b\x1b[31mc\u202ed\u200be\ufefff\U000e0041g\r\nh \ud83d i 👩\u200d👧"
+    assert accepted({"objective": text}).checkpoint.objective == "ab[31mcdefg\nh \ufffd i 👩\u200d👧"
+
+
+def test_a_hidden_character_does_not_hide_a_token() -> None:
+    for hidden in ("\u200b", "\u200d", "\u00ad", "\x07", "\u200b\u200d"):
+        stored = accepted({"objective": f"gh{hidden}p_" + "A" * 10 + hidden + "A" * 26}).checkpoint.objective
+        assert stored == "[redacted:github-token]"
+
+
+def test_reports_stay_small_and_show_no_secret() -> None:
+    token = "gh" + "p_" + "Z" * 36
+    result = accepted({**{f"field{i}": i for i in range(5000)}, token: 1, "@all <!--": 2})
+    assert len(result.changes) == 51
+    assert result.changes[-1].detail == "4951 more changes of this kind"
+    assert token not in str(accepted({token: 1}).changes)
+    assert "@all" not in str(accepted({"@all": 1}).changes)
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30) | st.binary(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
+    max_leaves=8,
+)
+FIELDS = st.sampled_from(sorted({*Checkpoint.model_fields, "thinking", "env"}))
+
+
+@given(st.dictionaries(FIELDS | st.text(max_size=5), JUNK, max_size=6))
+def test_nothing_raises(raw: dict[str, Any]) -> None:
+    result = admit(raw, root_hints=["/", "", "C:\\", "/a/b", "\\", "(("])
+    assert isinstance(result, Admitted | Blocked)
+    if isinstance(result, Admitted):
+        assert stored_size(result.checkpoint) <= MAX_BYTES
+
+
+def test_deep_nesting_is_only_a_wrong_type() -> None:
+    deep: Any = "x"
+    for _ in range(50_000):
+        deep = [deep]
+    assert isinstance(admit({"blockers": deep}), Blocked)
+    assert isinstance(admit({"other": deep}), Admitted)
+
+
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def words(low: int, high: int, alphabet: str = ALPHABET) -> st.SearchStrategy[str]:
+    return st.text(alphabet, min_size=low, max_size=high)
+
+
+SECRET_FORMS = st.one_of(
+    st.tuples(st.sampled_from(["p_", "o_", "u_", "s_", "r_"]), words(36, 60)).map(lambda t: "gh" + t[0] + t[1]),
+    st.lists(words(20, 170), min_size=3, max_size=3).map(lambda p: "gh" + "s_" + "1234_" + "ey" + "J" + ".".join(p)),
+    words(40, 82).map(lambda s: "github" + "_pat_" + s),
+    st.tuples(words(20, 60), words(43, 43)).map(lambda t: "ar" + "l_k1." + t[0] + "." + t[1]),
+    st.lists(words(12, 40), min_size=3, max_size=3).map(lambda p: "ey" + "J" + ".".join(p)),
+    words(16, 16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789").map(lambda s: "AK" + "IA" + s),
+    words(35, 35).map(lambda s: "AI" + "za" + s),
+    words(24, 40).map(lambda s: "sk" + "_live_" + s),
+    words(24, 40).map(lambda s: "sk" + "-ant-" + s),
+    words(24, 40).map(lambda s: "xo" + "xb-" + s),
+    words(36, 36).map(lambda s: "np" + "m_" + s),
+    words(20, 20).map(lambda s: "gl" + "pat-" + s),
+    words(86, 86).map(lambda s: "Account" + "Key=" + s + "=="),
+    words(64, 200).map(lambda s: "-----BEGIN " + "PRIVATE KEY-----\n" + s + "\n-----END " + "PRIVATE KEY-----"),
+)
+
+
+@given(
+    SECRET_FORMS,
+    st.sampled_from(["", " ", "\n", '"', "x=", "(", "修", "token: "]),
+    st.sampled_from(["", ".", " ", ")"]),
+)
+def test_no_form_of_a_secret_survives_and_shas_do(secret: str, before: str, after: str) -> None:
+    result = accepted(
+        {"objective": f"{SHA} {before}{secret}{after} then {SHA}", "next_steps": [{"id": "1", "text": secret}]}
+    )
+    stored = dump(result.checkpoint)
+    longest = max(secret.replace("\n", ".").split("."), key=len)
+    assert longest not in stored
+    assert stored.count(SHA) == 2
+    objective = result.checkpoint.objective or ""
+    assert accepted({"objective": objective}).checkpoint.objective == objective
+
+
+@given(
+    st.text("0123456789abcdef", min_size=40, max_size=40),
+    st.sampled_from(["", "commit ", "token: ", "sha=", "12345678:"]),
+)
+def test_a_sha_is_never_redacted(sha: str, before: str) -> None:
+    assert accepted({"objective": f"{before}{sha}"}).checkpoint.objective == f"{before}{sha}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fix token: expired in the parser",
+        "password=None is the default",
+        "secret: see the vault",
+        "the highp_precision_value_of_shaders",
+        "ssh://git@github.com/octo-org/demo.git",
+        "git@github.com:octo-org/demo.git",
+        "https://localhost:8080/users/@me",
+        "see https://example.com/docs/session/setup",
+        "GET /api/v1/repos, GET /home and /tmp",
+        "HEAD~1/src and a/home/b",
+        "release-1-2-0, ticket/42-add-a-parser",
+        "Basic authentication",
+        "scheme a://b and c:/d",
+    ],
+)
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    result = accepted({"objective": text})
+    assert (result.checkpoint.objective, result.changes) == (text, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("password=hunter2x!", "password=[redacted:assigned-secret]"),
+        ('API_KEY: "abcd1234efgh"', 'API_KEY: "[redacted:assigned-secret]"'),
+        ("aws_secret_access_key = abc/DEF123+456", "aws_secret_access_key = [redacted:assigned-secret]"),
+        ("Authorization: Bearer abcdefghij0123456789", "Authorization: [redacted:authorization]"),
+        ("postgres://u:p4ss@db/x", "postgres://db/x"),
+        ("cd /home/x/y; ls", "cd [redacted:path]; ls"),
+        ("(/private/var/folders/a)", "([redacted:path])"),
+        ("see file:///Users/x/a.txt", "see [redacted:path]"),
+        ("gcc -I/home/dev/include", "gcc -I[redacted:path]"),
+        (r"\\wsl$\Ubuntu\home\x", "[redacted:path]"),
+        (r"C:\Users\John Doe\demo\x.py is open", "[redacted:path] is open"),
+        (r'{"p": "D:\\work\\x"}', '{"p": "[redacted:path]"}'),
+        ("~/.config/tool/session.json", "[redacted:path]"),
+        ("/root/.ssh/id_rsa", "[redacted:path]"),
+    ],
+)
+def test_replacements(text: str, expected: str) -> None:
+    assert accepted({"objective": text}).checkpoint.objective == expected
+
+
+@pytest.mark.parametrize(
+    ("root", "text", "expected"),
+    [
+        ("/home/d/demo", "in /home/d/demo/src/a.py:12 and /home/d/demo", "in src/a.py:12 and ."),
+        ("/home/d/demo/", "/home/d/demo/a", "a"),
+        ("/home/d/demo", "/home/d/demo-2/a", "[redacted:path]"),
+        ("/home/d/demo", "/home/d/demo/../other/a", "[redacted:path]"),
+        ("/srv/w/x", "file:///srv/w/x/a", "a"),
+        ("C:\\w\\demo", "c:/W/demo/src\\a.py", "src/a.py"),
+        ("/", "/home/d/demo/a", "[redacted:path]"),
+    ],
+)
+def test_work_tree_paths(root: str, text: str, expected: str) -> None:
+    assert accepted({"objective": text}, root).checkpoint.objective == expected
+
+
+UNITS = (
+    "eyJ | =eyJ | ghp_ | aaaaaaaaaa | :// | // | aws key  | token  | -----BEGIN PRIVATE KEY----- | a. | a- | @"
+    " | <think> | http://a: | sk- | sk_live_ | xoxb-1- |   | \t | gh | arl_a. | C:\\ | \\\\a\\ | /home/ | ~/ | é | ="
+    " | 1: | secret= | https://a/share/ | a b  | C:\\a b\\ | AKC | 12345678: | AP1 | AC | file:/"
+)
+
+
+@pytest.mark.parametrize("unit", UNITS.split(" | "))
+def test_no_text_makes_a_scan_slow(unit: str) -> None:
+    started = time.monotonic()
+    admit({"objective": unit * (160_000 // len(unit))}, root_hints=["/home/a/b", "C:\\a\\b"])
+    assert time.monotonic() - started < 5
