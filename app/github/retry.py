@@ -1,6 +1,6 @@
 """Which failed reads are tried again, and when. Writes never come here."""
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential, wait_random
 
 from app.github.errors import RateLimited, ServerError, Unanswered
 from app.github.pace import Sleep
@@ -10,7 +10,7 @@ PATIENCE_S = 5.0
 """A limit that ends within this many seconds is waited out; a longer one is the caller's to schedule."""
 
 _TRANSIENT = (502, 503, 504)
-_backoff = wait_exponential_jitter(initial=0.2, max=2.0, jitter=0.2)
+_backoff = wait_exponential(multiplier=0.2, max=2.0) + wait_random(0, 0.2)
 
 
 def reads(sleep: Sleep) -> AsyncRetrying:
