@@ -1,0 +1,59 @@
+"""The drill's commands: `agent-recovery demo`."""
+
+import contextlib
+import json
+import shutil
+import signal
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Stories that show, with proofs, what the product does.")
+
+
+@app.callback()
+def drills() -> None:
+    """Stories that show, with proofs, what the product does."""
+
+
+@app.command()
+def demo(
+    seed: Annotated[int, typer.Option(help="Chooses the moment at which the first agent dies.")] = 1,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave everything running at the end, until Ctrl-C.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The outcome as one JSON object.")] = False,
+) -> None:
+    """An agent dies, a fresh one goes on, the dead one comes back: proved on a GitHub that runs on this machine."""
+    from app.drill.play import play
+    from app.drill.telling import Telling
+    from app.drill.world import new_folder
+
+    # A polite end is an end all the same: what was started is stopped.
+    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    folder = new_folder()
+    telling = Telling(quiet=as_json)
+
+    def hold() -> None:
+        if keep:
+            typer.echo("Everything is still running; Ctrl-C ends it.", err=as_json)
+            with contextlib.suppress(KeyboardInterrupt):
+                threading.Event().wait()
+
+    try:
+        result = play(folder, seed=seed, telling=telling, at_end=hold, as_data=_print_json if as_json else None)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    if result.all_proved:
+        _remove(folder)
+    elif not as_json:
+        typer.echo(f"Logs and folders are kept in {folder}", err=True)
+    raise typer.Exit(0 if result.all_proved else 1)
+
+
+def _print_json(data: dict[str, object]) -> None:
+    typer.echo(json.dumps(data, indent=2))
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,66 @@
+"""Plays the story from the first chapter to the summary, whatever happens in between."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from app.drill.processes import StoryStopped
+from app.drill.proof import Unproved
+from app.drill.story import PROOFS, Story
+from app.drill.story_zombie import Zombie
+from app.drill.telling import Result, Telling
+from app.drill.world import World
+
+
+def play(
+    folder: Path,
+    *,
+    seed: int,
+    telling: Telling,
+    at_end: Callable[[], None] = lambda: None,
+    as_data: Callable[[dict[str, Any]], None] | None = None,
+) -> Result:
+    """Plays the story once in `folder` and stops everything it started, after `at_end` returns.
+
+    What was not proved stands in the result's `failed` with the reason. `as_data` gets the outcome as data.
+    """
+    result = Result(seed=seed)
+    world: World | None = None
+    try:
+        try:
+            telling.doing("starting a GitHub on this machine")
+            world = World(folder)
+            tell(Story(world, telling, result))
+        except (StoryStopped, Unproved) as stop:
+            reason = str(stop)
+            telling.settle()
+            telling.remark(f"The story stopped: {reason}")
+            for name in PROOFS:
+                if name not in result.proved:
+                    result.failed.setdefault(name, f"not reached: {reason}"[:600])
+        result.seconds = telling.seconds
+        if world is not None:
+            result.urls = {"GitHub": world.emulator.url, "service": world.service_url, "folder": str(folder)}
+        telling.summary(result)
+        if as_data is not None:
+            as_data(result.data())
+        at_end()
+        return result
+    finally:
+        telling.settle()
+        if world is not None:
+            world.stop()
+
+
+def tell(story: Story) -> None:
+    """Every chapter in order. Raises StoryStopped where the story cannot go on."""
+    story.install()
+    agents = story.work_until_death()
+    story.lose_the_service()
+    story.recover(agents)
+    zombie = Zombie(story, agents)
+    zombie.with_its_old_lease()
+    zombie.with_a_plain_push()
+    zombie.with_a_forced_push()
+    zombie.with_a_deletion()
+    story.look_for_duplicates(zombie.with_the_ledger_moved_back())

@@ -1,0 +1,115 @@
+"""How a story is told: one line for every step that was proved or not, and a summary. Data for programs."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+from rich.status import Status
+from rich.table import Table
+
+from app.drill.proof import Proof, Proved
+
+
+@dataclass
+class Result:
+    """What a story came to. `failed` holds every step that was not proved, with the reason."""
+
+    seed: int
+    proved: dict[str, dict[str, Any]] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    generation: int | None = None
+    recovery_requests: int | None = None
+    recovery_requests_by_step: dict[str, int] = field(default_factory=dict)
+    apart: dict[str, int] = field(default_factory=dict)
+    duplicates: int | None = None
+    duplicates_found: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    urls: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def all_proved(self) -> bool:
+        return not self.failed and self.duplicates == 0
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "proved": self.proved,
+            "failed": self.failed,
+            "generation": self.generation,
+            "recovery_requests": self.recovery_requests,
+            "recovery_requests_by_step": self.recovery_requests_by_step,
+            "requests_apart": self.apart,
+            "duplicates": self.duplicates,
+            "duplicates_found": self.duplicates_found,
+            "seconds": round(self.seconds, 1),
+            "seed": self.seed,
+            "urls": self.urls,
+        }
+
+
+class Telling:
+    """Tells a story while it happens: a spinner and colours on a terminal, plain lines elsewhere, or nothing."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._console = Console(quiet=quiet, highlight=False, soft_wrap=True)
+        self._began = time.monotonic()
+        self._status: Status | None = None
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def chapter(self, title: str) -> None:
+        self.settle()
+        self._console.print(f"\n[bold]{title}[/bold]")
+
+    def doing(self, what: str) -> None:
+        """What is under way: seen on a terminal only, because a plain log wants results."""
+        if not self._console.is_terminal:
+            return
+        if self._status is None:
+            self._status = self._console.status(what)
+            self._status.start()
+        else:
+            self._status.update(what)
+
+    def proof(self, name: str, proof: Proof) -> None:
+        """One line for one step."""
+        at = f"{self.seconds:5.1f} s"
+        if isinstance(proof, Proved):
+            self._console.print(f"  [green]proved[/green]     {at}  {name:<18} ", end="")
+            self._console.print(proof.line, markup=False)
+        else:
+            self._console.print(f"  [red]NOT PROVED[/red] {at}  {name:<18} ", end="")
+            self._console.print(proof.why, markup=False)
+
+    def outcome(self, answered: str, shown: str) -> None:
+        """What GitHub or the service answered to an attempt, and what GitHub shows five seconds later."""
+        self._console.print(f"               answered: {answered[:220]}", markup=False, style="dim")
+        self._console.print(f"               GitHub shows 5 s later: {shown}", markup=False, style="dim")
+
+    def remark(self, text: str) -> None:
+        self._console.print(f"  {text}", markup=False, style="dim")
+
+    def settle(self) -> None:
+        """Ends the spinner, so that what follows stands on lines of its own."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+    def summary(self, result: Result) -> None:
+        self.settle()
+        table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        table.add_row("proved", f"{len(result.proved)} of {len(result.proved) + len(result.failed)}")
+        table.add_row("generations", str(result.generation))
+        steps = ", ".join(f"{name} {n}" for name, n in result.recovery_requests_by_step.items())
+        table.add_row("requests to GitHub the recovery took", f"{result.recovery_requests} ({steps})")
+        table.add_row("apart", ", ".join(f"{name} {n}" for name, n in result.apart.items()) or "none")
+        table.add_row("duplicates", "; ".join(result.duplicates_found) or str(result.duplicates))
+        table.add_row("time", f"{result.seconds:.1f} s (seed {result.seed})")
+        self._console.print("\n[bold]Summary[/bold]")
+        self._console.print(table)
+        for name, why in result.failed.items():
+            self._console.print(f"not proved: {name}: {why}", markup=False, style="red")
+        for name, url in result.urls.items():
+            self._console.print(f"{name}: {url}", markup=False)

@@ -1,0 +1,299 @@
+"""The world of a story: an emulated GitHub, the service beside it, people with tokens, a repository with a ticket.
+
+Everything is a real process on the loopback. Folders: one for GitHub, one for the service, one for each agent.
+"""
+
+import os
+import secrets
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from app.drill.door import Door
+from app.drill.observer import AppIdentity, Observer
+from app.drill.processes import StoryProcess, StoryStopped, clean_environment
+from app.drill.proof import Attempt
+from app.drill.proofs_of_work import POLICY
+from app.emulator.client import Emulator
+from app.service.keys import new_keys
+
+OWNER, NAME = "acme", "orchard"
+REPOSITORY = f"{OWNER}/{NAME}"
+SLUG = "agent-recovery"
+DEFAULT_BRANCH, TRUNK = "main", "release-1-2-0"
+TICKET = 42
+TITLE = "Ripen the apples"
+BRANCH = "ticket/42-ripen-the-apples"
+STEPS = (
+    "Count the trees",
+    "Water the roots",
+    "Prune the crowns",
+    "Chase the starlings away",
+    "Measure the sugar",
+    "Write the harvest plan",
+)
+PERMISSIONS = {
+    "metadata": "read",
+    "contents": "write",
+    "issues": "write",
+    "pull_requests": "write",
+    "checks": "write",
+}
+EVENTS = [
+    "check_run",
+    "create",
+    "delete",
+    "installation_repositories",
+    "issue_comment",
+    "issues",
+    "pull_request",
+    "push",
+    "repository",
+]
+POLICY_TEXT = """\
+version: 1
+mode: repair
+trunks: ["release-*"]
+release:
+  into: main
+verify:
+  - ["python3", "tools/check.py"]
+"""
+CHECK_PROGRAM = '''\
+"""Every step's file must be whole: a step that was cut off in the middle is no work to build on."""
+
+import pathlib
+import sys
+
+torn = [p.name for p in pathlib.Path("work").glob("step-*.txt") if not p.read_text().endswith("finished\\n")]
+print(f"torn: {torn}" if torn else "every step is whole")
+sys.exit(1 if torn else 0)
+'''
+ISSUE_BODY = "The orchard needs these steps, in this order:\n\n" + "\n".join(f"- [ ] {step}" for step in STEPS) + "\n"
+
+
+@dataclass(frozen=True)
+class Person:
+    login: str
+    token: str
+
+
+class World:
+    """Starts everything, and stops what it started. `folder` is the caller's to keep or to remove."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._agents: list[StoryProcess] = []
+        self.service: StoryProcess | None = None
+        self.door: Door | None = None
+        self.emulator = Emulator.start(folder / "github")
+        try:
+            self._furnish()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _furnish(self) -> None:
+        github = self.emulator
+        self.author = self._person("olive")
+        self.observer_person = self._person("observer")
+        self.first, self.second, self.third = (self._person(f"worker-{n}") for n in ("one", "two", "three"))
+        github.create_repo(
+            owner=OWNER,
+            name=NAME,
+            files={
+                "README.md": "# The orchard\n",
+                "tools/check.py": CHECK_PROGRAM,
+                POLICY: POLICY_TEXT,
+            },
+            default_branch=DEFAULT_BRANCH,
+            branches={TRUNK: None},
+            collaborators={
+                self.author.login: "admin",
+                self.observer_person.login: "read",
+                **{p.login: "write" for p in (self.first, self.second, self.third)},
+            },
+        )
+        self.keys = new_keys()
+        self.port = _free_port()
+        self.service_url = f"http://127.0.0.1:{self.port}"
+        made = github.create_app(
+            slug=SLUG,
+            permissions=PERMISSIONS,
+            events=EVENTS,
+            webhook_url=f"{self.service_url}/webhook",
+            webhook_secret=self.keys.webhook_secret,
+        )
+        self.app = AppIdentity(id=int(made["id"]), slug=SLUG, private_key=made["pem"])
+        for number in range(1, TICKET):
+            github.create_issue(repo=REPOSITORY, title=f"Tree {number} looks thirsty", author=self.author.login)
+        issue = github.create_issue(repo=REPOSITORY, title=TITLE, body=ISSUE_BODY, author=self.author.login)
+        if issue["number"] != TICKET:
+            raise StoryStopped(f"the ticket became #{issue['number']}, not #{TICKET}")
+        self.clone_url = f"{github.url}/{REPOSITORY}.git"
+        self.door = Door(self.service_url, self.requests_served)
+        self.observer = Observer(
+            api_url=f"{github.url}/api/v3",
+            clone_url=self.clone_url,
+            repository=REPOSITORY,
+            token=self.observer_person.token,
+            folder=self.folder / "observer.git",
+        )
+
+    def _person(self, login: str) -> Person:
+        made = self.emulator.create_user(login=login)
+        return Person(login, made["token"])
+
+    # The App
+
+    def install(self) -> None:
+        """Installs the App on the repository, as its owner would."""
+        self.emulator.create_installation(app=SLUG, account=OWNER, repositories=[NAME])
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "service" / "agent-recovery.db"
+
+    def start_service(self, **settings: str) -> StoryProcess:
+        """Starts the service and waits until it answers. `settings` are further `AGENT_RECOVERY_…` variables."""
+        folder = self.folder / "service"
+        folder.mkdir(exist_ok=True)
+        key = folder / "app.pem"
+        if not key.exists():
+            key.touch(mode=0o600)
+            key.write_text(self.app.private_key, "utf-8")
+        self.service = StoryProcess(
+            "the service",
+            [sys.executable, "-m", "app.cli", "serve"],
+            cwd=folder,
+            env=clean_environment(
+                **self.keys.settings(),
+                AGENT_RECOVERY_APP_ID=str(self.app.id),
+                AGENT_RECOVERY_APP_PRIVATE_KEY_FILE=str(key),
+                AGENT_RECOVERY_GITHUB_URL=f"{self.emulator.url}/api/v3",
+                AGENT_RECOVERY_DATABASE_URL=f"sqlite:///{self.database}",
+                AGENT_RECOVERY_PUBLIC_URL=self.service_url,
+                AGENT_RECOVERY_PORT=str(self.port),
+                **settings,
+            ),
+            log=self.folder / "service.log",
+        )
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if self.service.exit_code is not None:
+                raise StoryStopped(f"the service did not start: {self.service.last_words()}")
+            try:
+                if httpx.get(f"{self.service_url}/healthz", trust_env=False, timeout=2).status_code == 200:
+                    return self.service
+            except httpx.HTTPError:
+                pass
+            time.sleep(0.05)
+        raise StoryStopped(f"the service did not answer within 20 s: {self.service.last_words()}")
+
+    def lose_service(self) -> int:
+        """SIGKILL to the service, then its database goes. The exit code it ended with."""
+        assert self.service is not None
+        code = self.service.kill()
+        for leftover in self.database.parent.glob(f"{self.database.name}*"):
+            leftover.unlink()
+        return code
+
+    # Agents
+
+    def agent_environment(self, person: Person) -> dict[str, str]:
+        """All that an agent knows: the service's URL, the repository, and a GitHub user token of its own."""
+        assert self.door is not None
+        return clean_environment(
+            AGENT_RECOVERY_URL=self.door.url,
+            AGENT_RECOVERY_REPO=REPOSITORY,
+            GITHUB_TOKEN=person.token,
+        )
+
+    def start_agent(self, name: str, person: Person) -> tuple[StoryProcess, Path]:
+        """Starts an agent in an empty folder of its own. The process and the folder."""
+        workspace = self.folder / name.replace(" ", "-")
+        workspace.mkdir()
+        agent = StoryProcess(
+            f"the {name}",
+            [sys.executable, "-m", "app.drill.scripted_agent", str(TICKET)],
+            cwd=workspace,
+            env=self.agent_environment(person),
+            log=self.folder / f"{workspace.name}.log",
+        )
+        self._agents.append(agent)
+        return agent, workspace
+
+    def command(self, person: Person, workspace: Path, *arguments: str) -> Attempt:
+        """Runs `agent-recovery …` as a person, in a workspace; what came of it."""
+        return self._run(person, workspace, [sys.executable, "-m", "app.cli", *arguments], "agent-recovery", arguments)
+
+    def git(self, person: Person, workspace: Path, *arguments: str) -> Attempt:
+        """Runs git as a person, in a workspace, with that person's own token; what came of it."""
+        identity = ("-c", f"user.name={person.login}", "-c", f"user.email={person.login}@example.com")
+        return self._run(person, workspace, ["git", *identity, *arguments], "git", arguments)
+
+    def _run(
+        self, person: Person, workspace: Path, command: list[str], program: str, arguments: tuple[str, ...]
+    ) -> Attempt:
+        done = subprocess.run(
+            command,
+            cwd=workspace,
+            env=self.agent_environment(person),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return Attempt(f"{program} {' '.join(arguments)}", done.returncode, f"{done.stdout}\n{done.stderr}".strip())
+
+    # GitHub's own books
+
+    def requests_served(self) -> int:
+        """The number of requests GitHub has served so far."""
+        return int(self.emulator.last_request())
+
+    def app_requests(self, since: int, until: int | None = None) -> list[dict[str, Any]]:
+        """What GitHub served to the App after request number `since`, up to and with `until`."""
+        served = self.emulator.requests(since=since)
+        return [
+            r
+            for r in served
+            if r["identity"] == f"app:{SLUG}" and r["n"] > since and (until is None or r["n"] <= until)
+        ]
+
+    def pass_lease(self) -> None:
+        """Moves GitHub's clock past a lease of the default length, its grace and its heartbeats."""
+        self.emulator.advance_clock(20 * 60)
+
+    def stop(self) -> None:
+        """Ends every process that this world started, agents first."""
+        for agent in self._agents:
+            if agent.exit_code is None:
+                agent.kill()
+        if self.service is not None:
+            self.service.stop()
+        if self.door is not None:
+            self.door.close()
+        self.emulator.stop()
+
+
+def _free_port() -> int:
+    """A port that was free a moment ago: the service's address must be known before it starts, for its webhooks."""
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def new_folder() -> Path:
+    """A new folder for a story, below the system's place for such."""
+    base = Path(os.environ.get("TMPDIR", "/tmp"))
+    folder = base / f"agent-recovery-demo-{secrets.token_hex(4)}"
+    folder.mkdir(mode=0o700)
+    return folder
