@@ -1,0 +1,117 @@
+"""Claiming a ticket: the claim id stands on disk before the call, so a lost response costs nothing.
+
+Wanted properties (the ownership protocol, R16): the same id gives the same grant again; an id is thrown away only
+after a definite refusal, and then at most one fresh claim follows in the same command.
+"""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from app.agent import held
+from app.agent.api import Service, is_definite
+from app.agent.environment import usage
+from app.agent.home import Home
+from app.domain.agent_api import ClaimRequest, Grant
+from app.domain.brief import Brief
+from app.domain.model import Message
+from app.domain.outcome import Refused
+
+FILE = "claim.json"
+
+
+class ClaimIntent(Message):
+    """What is about to be asked, as it stands in `.agent-recovery/claim.json`."""
+
+    service_url: str
+    repository: str
+    ticket: int
+    request: ClaimRequest
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user asked for."""
+
+    service_url: str
+    repository: str
+    ticket: int
+    trunk: str | None
+    holder: str
+
+    def is_for(self, intent: ClaimIntent) -> bool:
+        place = (intent.service_url, intent.repository.lower(), intent.ticket)
+        return place == (self.service_url, self.repository.lower(), self.ticket)
+
+
+def refuse_other_ticket(home: Home, wish: Wish) -> None:
+    """Raises Refused when this folder still belongs to the work on another ticket."""
+    lease = home.load(held.FILE, held.HeldLease)
+    if lease is None or lease.ended:
+        return
+    if (lease.repository.lower(), lease.ticket) != (wish.repository.lower(), wish.ticket):
+        raise usage(
+            f"this folder holds the lease of {lease.repository}#{lease.ticket}",
+            "use a new empty folder, or hand that ticket off first (`agent-recovery handoff`)",
+        )
+
+
+def claim(
+    home: Home, service: Service, wish: Wish, user_token: str, before_fresh: Callable[[Brief], None]
+) -> tuple[held.HeldLease, Grant]:
+    """Claims the ticket, or gets the grant of the claim this folder already made, and keeps it in lease.json.
+
+    `before_fresh` is called with the brief before a claim that would make a new generation; it may raise Refused.
+    Raises Refused as the service does.
+    """
+    refuse_other_ticket(home, wish)
+    saved = home.load(FILE, ClaimIntent)
+    if saved is not None and wish.is_for(saved):
+        grant = _again(home, service, saved, user_token)
+        if grant is not None:
+            return _keep(home, saved, grant)
+    brief = service.brief(user_token)
+    before_fresh(brief)
+    intent = ClaimIntent(
+        service_url=wish.service_url,
+        repository=wish.repository,
+        ticket=wish.ticket,
+        request=ClaimRequest(
+            claim_id=uuid.uuid4().hex,
+            observed_generation=brief.generation,
+            trunk=wish.trunk,
+            holder=wish.holder,
+        ),
+    )
+    home.save(FILE, intent)
+    return _keep(home, intent, _ask(home, service, intent, user_token))
+
+
+def _again(home: Home, service: Service, saved: ClaimIntent, user_token: str) -> Grant | None:
+    try:
+        return _ask(home, service, saved, user_token)
+    except Refused as refused:
+        if not is_definite(refused):
+            raise
+        return None  # that claim is over, or never was: a fresh one decides
+
+
+def _ask(home: Home, service: Service, intent: ClaimIntent, user_token: str) -> Grant:
+    try:
+        return service.claim(user_token, intent.request)
+    except Refused as refused:
+        if is_definite(refused):
+            home.remove(FILE)
+        raise
+
+
+def _keep(home: Home, intent: ClaimIntent, grant: Grant) -> tuple[held.HeldLease, Grant]:
+    lease = held.from_grant(
+        grant,
+        url=intent.service_url,
+        name=intent.repository,
+        number=intent.ticket,
+        claim_id=intent.request.claim_id,
+    )
+    home.save(held.FILE, lease)
+    return lease, grant

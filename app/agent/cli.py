@@ -1,0 +1,155 @@
+"""The agent's commands. Each reads its arguments, runs one thing, and shows the outcome.
+
+Heavy imports stand inside the commands: `agent-recovery --help` and git's credential look-ups must be quick.
+"""
+
+import os
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+
+Json = Annotated[bool, typer.Option("--json", help="Print the outcome as one JSON object.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")]
+Ticket = Annotated[int | None, typer.Argument(min=1, help="The Issue's number.", show_default=False)]
+Repo = Annotated[str | None, typer.Option("--repo", help="owner/name (default: AGENT_RECOVERY_REPO).")]
+Trunk = Annotated[str | None, typer.Option("--trunk", help="The release branch the ticket lands on.")]
+Holder = Annotated[str | None, typer.Option("--holder", help="A label by which people recognise this agent.")]
+
+
+def _holder(label: str | None) -> str:
+    return (label or os.environ.get("AGENT_RECOVERY_HOLDER") or f"agent@{socket.gethostname()}")[:80]
+
+
+@app.command()
+def claim(
+    ticket: Ticket = None,
+    repo: Repo = None,
+    trunk: Trunk = None,
+    holder: Holder = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Claim a ticket and keep the lease in .agent-recovery/ of this folder."""
+    from app.agent import entering, show
+
+    with show.reporting(as_json):
+        entering.claim(ticket, repo, trunk, _holder(holder), dry_run=dry_run, as_json=as_json)
+
+
+@app.command()
+def recover(
+    ticket: Ticket = None,
+    repo: Repo = None,
+    trunk: Trunk = None,
+    holder: Holder = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Claim a ticket and make its workspace in this empty folder, at the exact commit the ledger names."""
+    from app.agent import entering, show
+
+    with show.reporting(as_json):
+        entering.recover(ticket, repo, trunk, _holder(holder), dry_run=dry_run, as_json=as_json)
+
+
+@app.command()
+def brief(
+    ticket: Ticket = None,
+    repo: Repo = None,
+    as_json: Json = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown as it is.")] = False,
+) -> None:
+    """Show everything a fresh agent must know about a ticket. Needs GITHUB_TOKEN only; changes nothing."""
+    from app.agent import entering, show
+
+    with show.reporting(as_json):
+        entering.brief(ticket, repo, as_json=as_json, as_markdown=as_markdown)
+
+
+@app.command()
+def checkpoint(
+    file: Annotated[Path | None, typer.Option("--file", help="Instead of .agent-recovery/next.json.")] = None,
+    status: Annotated[str, typer.Option("--status", help="working or waiting.")] = "working",
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Store what you would tell a successor, through the service."""
+    from app.agent import holding, show
+
+    with show.reporting(as_json):
+        holding.checkpoint(file, status, dry_run=dry_run, as_json=as_json)
+
+
+@app.command()
+def heartbeat(
+    loop: Annotated[bool, typer.Option("--loop", help="Go on until stopped or fenced out.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say that you are alive and which ledger commit you last saw."""
+    from app.agent import holding, show
+
+    with show.reporting(as_json):
+        holding.heartbeat(loop=loop, as_json=as_json)
+
+
+@app.command()
+def push(
+    status: Annotated[str, typer.Option("--status", help="working or waiting.")] = "working",
+    rewind: Annotated[
+        bool, typer.Option("--rewind", help="Put the branch back over foreign commits; they are kept aside.")
+    ] = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Publish the ticket branch and the checkpoint in one fenced push. Works while the service is down."""
+    from app.agent import publishing, show
+
+    with show.reporting(as_json):
+        publishing.push(status, rewind=rewind, dry_run=dry_run, as_json=as_json)
+
+
+@app.command()
+def adopt(
+    sha: Annotated[str, typer.Argument(help="The foreign head of the ticket branch, as `push` named it.")],
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Take foreign commits on the ticket branch into your work, and publish them under your lease."""
+    from app.agent import publishing, show
+
+    with show.reporting(as_json):
+        publishing.adopt(sha, dry_run=dry_run, as_json=as_json)
+
+
+@app.command()
+def ready(dry_run: DryRun = False, as_json: Json = False) -> None:
+    """Say that the ticket is done: everything committed, pushed, and the checkpoint up to date."""
+    from app.agent import holding, show
+
+    with show.reporting(as_json):
+        holding.ready(dry_run=dry_run, as_json=as_json)
+
+
+@app.command()
+def handoff(dry_run: DryRun = False, as_json: Json = False) -> None:
+    """Give the ticket back with a last checkpoint, for the next agent to claim."""
+    from app.agent import holding, show
+
+    with show.reporting(as_json):
+        holding.handoff(dry_run=dry_run, as_json=as_json)
+
+
+@app.command("git-credential", hidden=True)
+def git_credential(operation: Annotated[str, typer.Argument()]) -> None:
+    """git's credential helper for the clone of this workspace: get; store and erase do nothing."""
+    import sys
+
+    from app.agent import credential
+
+    request = sys.stdin.read(65536)
+    if operation == "get":
+        sys.stdout.write(credential.answer(request, Path.cwd()))

@@ -1,0 +1,96 @@
+"""What the agent's environment says: which service, which repository, which tokens.
+
+Wanted properties: a token travels only over TLS or to this machine itself; nothing here prints or stores a token.
+Identity by environment: `AGENT_RECOVERY_URL`, `_REPO`, `_TICKET`, `_GENERATION`, `_LEASE_TOKEN`, and `GITHUB_TOKEN`.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from app.domain.keys import is_number, is_repository_name
+from app.domain.outcome import Blocked, Code, Refused
+
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+SECRET_VARIABLES = ("GITHUB_TOKEN", "GH_TOKEN", "AGENT_RECOVERY_LEASE_TOKEN")
+"""Never handed to the repository's own commands."""
+
+_PLAIN_URL = re.compile(r"[!-~]+")
+
+
+def usage(reason: str, remedy: str) -> Refused:
+    """The refusal of a call that was wrong from the start."""
+    return Refused(Blocked(Code.USAGE, reason, remedy))
+
+
+def url_problem(url: str) -> str | None:
+    """Why a URL is not one to send a token to, or None. Only https, or http on this machine; no credentials in it."""
+    if not _PLAIN_URL.fullmatch(url) or len(url) > 2000:
+        return "it is not a plain URL"
+    try:
+        parts = urlsplit(url)
+        host, _port = parts.hostname, parts.port
+    except ValueError:
+        return "it is not a URL"
+    if parts.scheme not in ("http", "https") or not host:
+        return "it is not an http(s) URL"
+    if "@" in parts.netloc:
+        return "it holds credentials"
+    if parts.query or parts.fragment or "\\" in url:
+        return "it has a query, a fragment or a backslash"
+    if parts.scheme == "http" and host not in LOOPBACK:
+        return "it is http and not on this machine: tokens travel over https only"
+    return None
+
+
+def service_url(saved: str | None = None, environment: Mapping[str, str] = os.environ) -> str:
+    """The service's base URL without a trailing slash: from the environment, else the one saved with the lease.
+
+    Raises Refused (`usage`).
+    """
+    url = environment.get("AGENT_RECOVERY_URL") or saved
+    if not url:
+        raise usage("AGENT_RECOVERY_URL is not set", "set it to the address of the Agent Recovery service")
+    problem = url_problem(url)
+    if problem:
+        raise usage(
+            f"AGENT_RECOVERY_URL cannot be used: {problem}", "use an https:// address (http:// only on 127.0.0.1)"
+        )
+    return url.rstrip("/")
+
+
+def user_token(environment: Mapping[str, str] = os.environ) -> str:
+    """The agent's own GitHub user token. Raises Refused (`usage`)."""
+    token = environment.get("GITHUB_TOKEN", "").strip()
+    if not token:
+        raise usage("GITHUB_TOKEN is not set", "set it to a GitHub user token that may write to the repository")
+    if not _PLAIN_URL.fullmatch(token):
+        raise usage("GITHUB_TOKEN holds characters that no token has", "set it to the token alone")
+    return token
+
+
+def repository(option: str | None, saved: str | None = None, environment: Mapping[str, str] = os.environ) -> str:
+    """`owner/name` by option, environment or the saved lease. Raises Refused (`usage`)."""
+    name = option or environment.get("AGENT_RECOVERY_REPO") or saved
+    if not name:
+        raise usage("no repository named", "pass --repo owner/name or set AGENT_RECOVERY_REPO")
+    if not is_repository_name(name):
+        raise usage("the repository is not written owner/name", "pass --repo owner/name")
+    return name
+
+
+def ticket(option: int | None, saved: int | None = None, environment: Mapping[str, str] = os.environ) -> int:
+    """The ticket's number by argument, environment or the saved lease. Raises Refused (`usage`)."""
+    text = environment.get("AGENT_RECOVERY_TICKET", "")
+    from_environment = int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else None
+    number = option or from_environment or saved
+    if not is_number(number):
+        raise usage("no ticket named", "pass the Issue's number, or set AGENT_RECOVERY_TICKET")
+    assert number is not None
+    return number
+
+
+def without_secrets(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment for commands that are not ours: everything but the tokens."""
+    return {name: value for name, value in environment.items() if name not in SECRET_VARIABLES}

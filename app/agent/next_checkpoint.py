@@ -1,0 +1,102 @@
+"""`.agent-recovery/next.json`: what the agent would tell a successor. It has the checkpoint's schema.
+
+The agent edits it freely; `checkpoint`, `push`, `ready` and `handoff` take it from there. `recover` writes it first,
+from the brief, so that a fresh agent goes on from what is known and not from nothing.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from app.agent.environment import usage
+from app.agent.home import FOLDER, Home, read_text
+from app.agent.workspace import State
+from app.domain.admission import admit
+from app.domain.brief import Brief
+from app.domain.checkpoint import DERIVED_FIELDS, Change, Checkpoint
+from app.domain.outcome import Blocked, Refused
+
+FILE = "next.json"
+
+_TOLD_BY_AGENTS = tuple(
+    name
+    for name in Checkpoint.model_fields
+    # The last two speak of one moment's tree: the next agent's are others.
+    if name not in DERIVED_FIELDS and name not in ("checkpoint_sha_or_snapshot", "current_diff")
+)
+
+
+def prefilled(brief: Brief) -> dict[str, Any]:
+    """The checkpoint a fresh agent starts from: the last one's facts, else what the Issue's task list says."""
+    known = {name: brief.checkpoint[name] for name in _TOLD_BY_AGENTS if brief.checkpoint.get(name) is not None}
+    empty: dict[str, Any] = {
+        "objective": brief.objective or "",
+        "completed_steps": [step.model_dump(mode="json", exclude_none=True) for step in brief.completed_steps],
+        "next_steps": [step.model_dump(mode="json", exclude_none=True) for step in brief.next_steps],
+        "accepted_decisions": list(brief.accepted_decisions),
+        "blockers": list(brief.blockers),
+        "pending_validation": list(brief.pending_validation),
+    }
+    return {**empty, **known}
+
+
+def write(home: Home, content: dict[str, Any]) -> None:
+    home.write(FILE, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def read(home: Home, file: Path | None = None) -> dict[str, Any]:
+    """The agent's checkpoint as it stands. Raises Refused, naming line and column where the JSON is broken."""
+    name = str(file) if file else f"{FOLDER}/{FILE}"
+    text = read_text(file or home.path(FILE), name)
+    if text is None:
+        raise usage(f"{name} does not exist", "write the checkpoint there, or run `agent-recovery recover` again")
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise usage(
+            f"{name} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}",
+            f"mend line {error.lineno} of {name}",
+        ) from None
+    except (ValueError, RecursionError):
+        raise usage(f"{name} holds a number too long or is nested too deep", f"make {name} simpler") from None
+    if not isinstance(content, dict):
+        raise usage(f"{name} is not a JSON object", "write the fields of a checkpoint as one object { … }")
+    return content
+
+
+def exists(home: Home) -> bool:
+    return home.path(FILE).is_file()
+
+
+def with_local_facts(content: dict[str, Any], state: State, published: str | None) -> dict[str, Any]:
+    """The checkpoint with what only this machine knows, where the agent did not say it: the commit it stands on, and
+    honestly what of the work is local only.
+    """
+    facts = dict(content)
+    if not facts.get("checkpoint_sha_or_snapshot") and state.head:
+        facts["checkpoint_sha_or_snapshot"] = state.head
+    if not facts.get("current_diff"):
+        facts["current_diff"] = _what_is_local(state, published)
+    return facts
+
+
+def admitted(home: Home, content: dict[str, Any]) -> tuple[Checkpoint, tuple[Change, ...]]:
+    """The checkpoint as it may leave this machine, without secrets and machine paths, and what was done to it.
+
+    Raises Refused.
+    """
+    outcome = admit(content, root_hints=(str(home.root),))
+    if isinstance(outcome, Blocked):
+        raise Refused(outcome)
+    return outcome.checkpoint, outcome.changes
+
+
+def _what_is_local(state: State, published: str | None) -> str:
+    parts = []
+    if state.head and state.head != published:
+        parts.append(f"HEAD {state.head} is not published")
+    if state.changed:
+        parts.append(f"{len(state.changed)} tracked files changed and not committed")
+    if state.untracked:
+        parts.append(f"{len(state.untracked)} untracked files")
+    return "; ".join(parts) or "nothing: the work tree is clean and published"

@@ -1,0 +1,172 @@
+"""The fenced push: the ticket branch and the ledger in one atomic push, with the checkpoint in the ledger's commit.
+
+It needs git and the remote only, so it works while the service is down (the ownership protocol, R14). Foreign commits
+on the branch are named, never overwritten or taken over by accident: `adopt` and `push --rewind` are the two ways on.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from app.agent import next_checkpoint, writes
+from app.agent.environment import usage
+from app.agent.held import FILE, HeldLease, Identity, held_lease, identity
+from app.agent.home import Home
+from app.agent.show import DetailedRefusal
+from app.agent.workspace import Workspace
+from app.domain.checkpoint import Change, Checkpoint
+from app.domain.outcome import Blocked, Code, Refused
+from app.ledger import git as ledger_git
+
+Status = Literal["working", "waiting"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a push is about to publish."""
+
+    lease: HeldLease
+    identity: Identity
+    code_sha: str
+    status: Status
+    checkpoint: Checkpoint
+    changes: tuple[Change, ...]
+    left_behind: tuple[str, ...]
+    """Changed and untracked files that stay on this machine."""
+
+
+def with_identity(checkpoint: Checkpoint, lease: HeldLease, code_sha: str, status: str) -> Checkpoint:
+    """The checkpoint with what is certain from the lease, so that it can be read without the service."""
+    return checkpoint.model_copy(
+        update={
+            "issue_id": lease.ticket,
+            "target_release": lease.trunk,
+            "ticket_branch": lease.branch,
+            "immediate_pr_base": lease.trunk,
+            "base_sha": lease.base_sha,
+            "checkpoint_sha_or_snapshot": code_sha,
+            "execution_generation": lease.generation,
+            "status": status,
+        }
+    )
+
+
+def plan(home: Home, status: Status) -> Plan:
+    """What `push` would publish now. Raises Refused; writes nothing."""
+    lease = held_lease(home)
+    workspace = Workspace(home)
+    code_sha = workspace.branch_head(lease.branch)
+    if code_sha is None or workspace.current_branch() != lease.branch:
+        raise usage(
+            f"the ticket branch {lease.branch} is not checked out here",
+            f"git checkout {lease.branch}, with your commits on it",
+        )
+    if lease.published_sha is None and code_sha == lease.base_sha:
+        raise Refused(
+            Blocked(
+                Code.NOT_PUBLISHED,
+                f"{lease.branch} has no commit of its own: nothing to publish",
+                "commit your work first; without code, use `agent-recovery checkpoint`",
+            )
+        )
+    state = workspace.state()
+    content = next_checkpoint.with_local_facts(next_checkpoint.read(home), state, published=code_sha)
+    checkpoint, changes = next_checkpoint.admitted(home, content)
+    return Plan(
+        lease=lease,
+        identity=identity(home),
+        code_sha=code_sha,
+        status=status,
+        checkpoint=with_identity(checkpoint, lease, code_sha, status),
+        changes=changes,
+        left_behind=(*state.changed, *state.untracked),
+    )
+
+
+def adopting(planned: Plan, sha: str) -> Plan:
+    """The plan with the adoption on record, for people and successors."""
+    note = f"adopted the foreign commits up to {sha}"
+    if note in planned.checkpoint.accepted_decisions:
+        return planned
+    decisions = (*planned.checkpoint.accepted_decisions, note)
+    return replace(planned, checkpoint=planned.checkpoint.model_copy(update={"accepted_decisions": decisions}))
+
+
+def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bool = False) -> ledger_git.Pushed:
+    """Carries the plan out. `adopted` is the foreign head that the branch may stand at; `rewind` puts the branch back.
+
+    Raises Refused; foreign commits come as `DetailedRefusal`, named.
+    """
+    lease = planned.lease
+    body = {
+        "code_sha": planned.code_sha,
+        "status": planned.status,
+        "checkpoint": planned.checkpoint.model_dump(mode="json", exclude_defaults=True),
+    }
+    begun = writes.begin(home, planned.identity, "push", body)
+    ledger = ledger_git.GitLedger(
+        clone=home.root,
+        ledger_ref=lease.ledger_ref,
+        repository_id=lease.repository_id,
+        ticket=lease.ticket,
+        namespace=lease.namespace,
+        public_keys=lease.keys(),
+    )
+    outcome = ledger.fenced_push(
+        planned.identity.token,
+        lease.branch,
+        planned.code_sha,
+        checkpoint=planned.checkpoint,
+        status=planned.status,
+        request=(begun.key, begun.seq),
+        adopt=adopted,
+        rewind=rewind,
+    )
+    if not isinstance(outcome, ledger_git.Pushed):
+        raise _refusal(outcome, lease)
+    writes.settle(home, planned.identity, "push")
+    home.save(FILE, lease.model_copy(update={"ledger_head": outcome.ledger_commit, "published_sha": outcome.code_sha}))
+    return outcome
+
+
+def _refusal(outcome: ledger_git.NotPushed, lease: HeldLease) -> Refused:
+    if isinstance(outcome, ledger_git.Foreign):
+        return foreign_commits(outcome.head, outcome.commits, lease)
+    if isinstance(outcome, ledger_git.FencedOut):
+        return Refused(
+            Blocked(
+                Code.STALE_GENERATION,
+                outcome.reason,
+                f"stop: somebody else holds the ticket. `agent-recovery brief {lease.ticket}` shows who; "
+                "your commits are still in this clone",
+                holder=outcome.holder,
+                generation=outcome.generation,
+            )
+        )
+    if isinstance(outcome, ledger_git.LostRace):
+        return Refused(Blocked(Code.LOST_RACE, outcome.reason, "run `agent-recovery push` again", retryable=True))
+    return Refused(
+        Blocked(Code.UNAVAILABLE, f"git refused the push: {outcome.reason}", "mend that and push again", retryable=True)
+    )
+
+
+def foreign_commits(head: str, commits: Sequence[tuple[str, str, str]], lease: HeldLease) -> DetailedRefusal:
+    """The refusal that names the commits on the branch which nobody pushed under this lease: quoted, as data."""
+    lines = [f"  {sha} {json.dumps(subject[:120])} by {json.dumps(author[:80])}" for sha, subject, author in commits]
+    return DetailedRefusal(
+        Blocked(
+            Code.FOREIGN_COMMITS,
+            f"{lease.branch} stands at {head}, which was not pushed under this lease ({len(commits)} foreign commits)",
+            f"take them into your work: `agent-recovery adopt {head}`; or put the branch back (they are kept aside): "
+            "`agent-recovery push --rewind`",
+        ),
+        details={
+            "foreign": {
+                "head": head,
+                "commits": [{"sha": sha, "subject": subject, "author": author} for sha, subject, author in commits],
+            },
+            "commands": [["agent-recovery", "adopt", head], ["agent-recovery", "push", "--rewind"]],
+        },
+        lines=tuple(lines),
+    )

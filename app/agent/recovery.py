@@ -1,0 +1,152 @@
+"""`recover`: from nothing but a ticket's number to a verified workspace and a prefilled next checkpoint.
+
+Stages, each finished or repeated when the command is run again after a crash at any point:
+
+| stage | what stands on disk before it | a crash inside it |
+|---|---|---|
+| claim | the claim id | the same id again gives the same grant |
+| workspace | `recovery.json`: building or moving | what was half-made is replaced; nobody worked there yet |
+| next.json | workspace done | written again whole |
+| verify and evidence | the whole request with its key | the same request is sent again |
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.agent import claiming, held, next_checkpoint, verify_runs, writes
+from app.agent.api import Service
+from app.agent.environment import usage
+from app.agent.home import Home
+from app.agent.workspace import Empty, Occupied, State, Workspace, refuse_occupied
+from app.domain.agent_api import Grant, VerifyRun, WriteAnswer
+from app.domain.brief import Brief
+from app.domain.model import Message
+
+FILE = "recovery.json"
+
+Stage = Literal["building", "moving", "workspace", "next", "evidence"]
+_ORDER: tuple[Stage, ...] = ("building", "moving", "workspace", "next", "evidence")
+
+
+class Progress(Message):
+    """The last stage begun (`building`, `moving`) or finished (the others) under one lease."""
+
+    generation: int
+    nonce: str
+    stage: Stage
+
+    def has(self, stage: Stage) -> bool:
+        return _ORDER.index(self.stage) >= _ORDER.index(stage)
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What `recover` reports. `evidence` is None where an earlier run already posted it."""
+
+    grant: Grant
+    state: State
+    runs: tuple[VerifyRun, ...]
+    evidence: WriteAnswer | None
+
+
+def recover(home: Home, service: Service, wish: claiming.Wish, user_token: str) -> Recovered:
+    """Claims the ticket and makes the workspace. Raises Refused."""
+    workspace = Workspace(home)
+    _refuse_unfit(home, workspace)
+    lease, grant = claiming.claim(home, service, wish, user_token, lambda brief: _before_fresh(home, workspace, brief))
+    state = _workspace(home, workspace, lease)
+    if not _reached(home, lease, "next"):
+        next_checkpoint.write(home, next_checkpoint.prefilled(grant.brief))
+        _note(home, lease, "next")
+    if _reached(home, lease, "evidence"):
+        return Recovered(grant, state, (), None)
+    runs, answer = _evidence(home, service, lease, state)
+    _note(home, lease, "evidence")
+    return Recovered(grant, state, runs, answer)
+
+
+def look_only(home: Home, brief: Brief) -> dict[str, Any]:
+    """What `recover --dry-run` would do here. Raises Refused where it would refuse before claiming."""
+    workspace = Workspace(home)
+    _refuse_unfit(home, workspace)
+    _before_fresh(home, workspace, brief)
+    return {
+        "claimable": brief.claimable,
+        "claimable_because": brief.claimable_because,
+        "observed_generation": brief.generation,
+        "folder": str(home.root),
+    }
+
+
+def _refuse_unfit(home: Home, workspace: Workspace) -> None:
+    lease = home.load(held.FILE, held.HeldLease)
+    found = workspace.look(lease.clone_url if lease else None)
+    if isinstance(found, Occupied):
+        raise refuse_occupied(found)
+
+
+def _before_fresh(home: Home, workspace: Workspace, brief: Brief) -> None:
+    """A new generation starts from another commit: work that is only here must not be lost from sight."""
+    progress = home.load(FILE, Progress)
+    if progress is not None and progress.has("workspace"):
+        workspace.refuse_losing_work()
+
+
+def _workspace(home: Home, workspace: Workspace, lease: held.HeldLease) -> State:
+    if _reached(home, lease, "workspace"):
+        return workspace.state()
+    workspace_is_ours_alone = _nobody_worked_here(home, workspace, lease)
+    if workspace_is_ours_alone and not _reached(home, lease, "moving"):
+        _note(home, lease, "building")
+    workspace.begin(lease)
+    if not workspace_is_ours_alone:
+        workspace.refuse_losing_work()
+        _note(home, lease, "moving")
+    workspace.check_out(lease)
+    state = workspace.verify_exact(lease)
+    _note(home, lease, "workspace")
+    return state
+
+
+def _nobody_worked_here(home: Home, workspace: Workspace, lease: held.HeldLease) -> bool:
+    """Whether the folder is empty, or was found without work of its own by a run that was cut off."""
+    found = workspace.look(lease.clone_url)
+    if isinstance(found, Empty):
+        return True
+    if isinstance(found, Occupied):
+        raise usage(
+            "this folder belongs to another repository now", "run `agent-recovery recover` in a new empty folder"
+        )
+    progress = home.load(FILE, Progress)
+    return progress is not None and (
+        progress.stage == "building" or (progress.stage == "moving" and _reached(home, lease, "moving"))
+    )
+
+
+def _evidence(
+    home: Home, service: Service, lease: held.HeldLease, state: State
+) -> tuple[tuple[VerifyRun, ...], WriteAnswer]:
+    identity = held.identity(home)
+    waiting = writes.unanswered(home, identity, "evidence")
+    if waiting is not None:
+        body = waiting.body
+        runs = tuple(VerifyRun.model_validate(run) for run in body["verify"])
+    else:
+        runs = verify_runs.run_all(lease.verify, home.root)
+        body = {
+            "head_sha": state.head,
+            "clean": state.clean,
+            "verify": [run.model_dump(mode="json") for run in runs],
+        }
+    return runs, writes.send(home, service, identity, "evidence", body)
+
+
+def _reached(home: Home, lease: held.HeldLease, stage: Stage) -> bool:
+    progress = home.load(FILE, Progress)
+    if progress is None or (progress.generation, progress.nonce) != lease.identity:
+        return False
+    return progress.has(stage)
+
+
+def _note(home: Home, lease: held.HeldLease, stage: Stage) -> None:
+    home.save(FILE, Progress(generation=lease.generation, nonce=lease.nonce, stage=stage))

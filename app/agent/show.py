@@ -1,0 +1,123 @@
+"""What the user sees: short text for people, JSON for programs, and never a secret.
+
+Every command runs inside `reporting`: an expected refusal becomes code, message and next action with the exit code
+that goes with it, never a traceback.
+"""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from app.domain.checkpoint import Change
+from app.domain.outcome import Blocked, Code, Exit, Refused, exit_code
+
+_TOKENS = re.compile(r"arl_[A-Za-z0-9_.\-]+|gh[opsur]_[A-Za-z0-9_.\-]{10,}|github_pat_[A-Za-z0-9_]{10,}")
+_URL_CREDENTIALS = re.compile(r"(?<=://)[^/\s@\"\\]+@")
+# Terminal escapes, other control characters, and characters that reorder or hide text; new lines and tabs stay.
+_UNPRINTABLE = re.compile(
+    "\x1b\\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff]"
+)
+
+
+class DetailedRefusal(Refused):
+    """A refusal with facts beside it, such as the foreign commits it speaks of."""
+
+    def __init__(self, blocked: Blocked, details: dict[str, Any], lines: tuple[str, ...]) -> None:
+        super().__init__(blocked)
+        self.details = details
+        self.lines = lines
+
+
+def scrub(text: str) -> str:
+    """The text without anything that looks like a token, and without this environment's own tokens."""
+    for name in ("GITHUB_TOKEN", "AGENT_RECOVERY_LEASE_TOKEN"):
+        secret = os.environ.get(name, "").strip()
+        if len(secret) >= 8:
+            text = text.replace(secret, f"[{name}]")
+    return _URL_CREDENTIALS.sub("", _TOKENS.sub("[token]", text))
+
+
+def printable(text: str) -> str:
+    """Text of others, safe for a terminal."""
+    return _UNPRINTABLE.sub("", text)
+
+
+def say(text: str) -> None:
+    """One piece of output for people, on stdout."""
+    print(scrub(printable(text)))
+
+
+def warn(text: str) -> None:
+    """A remark beside the output, on stderr."""
+    print(scrub(printable(f"warning: {text}")), file=sys.stderr)
+
+
+def markdown(text: str) -> None:
+    """A Markdown text: rendered on a terminal, as it is elsewhere."""
+    clean = scrub(printable(text))
+    if not sys.stdout.isatty():
+        print(clean)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(clean, hyperlinks=False))
+
+
+def changes(made: tuple[Change, ...]) -> None:
+    """What admission did to a checkpoint, one line each."""
+    for change in made:
+        say(f"changed: {change.field} {change.kind}: {change.detail}")
+
+
+def data(value: dict[str, Any]) -> None:
+    """One JSON object on stdout."""
+    print(scrub(json.dumps(value, indent=2, ensure_ascii=True)))
+
+
+@contextmanager
+def reporting(as_json: bool) -> Iterator[None]:
+    """Turns what a command raises into its message and exit code."""
+    try:
+        yield
+    except Refused as refused:
+        _report(refused, as_json)
+        raise SystemExit(exit_code(refused.blocked.code)) from None
+    except OSError as error:
+        about = f" ({error.filename})" if error.filename else ""
+        blocked = Blocked(Code.USAGE, f"{error.strerror or type(error).__name__}{about}", "mend that and try again")
+        _report(Refused(blocked), as_json)
+        raise SystemExit(Exit.USAGE) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+
+
+def _report(refused: Refused, as_json: bool) -> None:
+    blocked = refused.blocked
+    details = refused.details if isinstance(refused, DetailedRefusal) else {}
+    if as_json:
+        data(
+            {
+                "error": {
+                    "code": str(blocked.code),
+                    "message": blocked.reason,
+                    "next_action": blocked.remedy,
+                    "retryable": blocked.retryable,
+                    "holder": blocked.holder,
+                    "generation": blocked.generation,
+                    **details,
+                }
+            }
+        )
+        return
+    lines = [f"refused ({blocked.code}): {blocked.reason}"]
+    if isinstance(refused, DetailedRefusal):
+        lines += refused.lines
+    if blocked.holder and blocked.generation is not None:
+        lines.append(f"holder: {blocked.holder} (generation {blocked.generation})")
+    lines.append(f"next: {blocked.remedy}")
+    print("\n".join(scrub(printable(line)) for line in lines), file=sys.stderr)

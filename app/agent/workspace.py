@@ -1,0 +1,261 @@
+"""The workspace: a clone of the repository at the exact commit the grant names.
+
+Wanted properties: nobody's files are overwritten (an occupied folder is refused, unpublished work too); a crash at any
+point leaves something the same command finishes; the commit and the clean state are verified, not assumed; no token
+enters git's configuration, only the name of the helper that hands it out.
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from app.agent.environment import usage
+from app.agent.held import HeldLease
+from app.agent.home import FOLDER, Home
+from app.domain.outcome import Blocked, Code, Refused
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Empty:
+    """Nothing here but, perhaps, our own folder."""
+
+
+@dataclass(frozen=True)
+class OurClone:
+    """A clone this tool made or uses."""
+
+
+@dataclass(frozen=True)
+class Occupied:
+    """Something else is here: `names` are some of it."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class State:
+    """Where the workspace stands: HEAD (None before the first commit) and what differs from it."""
+
+    head: str | None
+    changed: tuple[str, ...]
+    untracked: tuple[str, ...]
+
+    @property
+    def clean(self) -> bool:
+        return not self.changed and not self.untracked
+
+
+class GitFailed(Refused):
+    """A git command ended with an error. `said` is git's own last line."""
+
+    def __init__(self, command: str, said: str) -> None:
+        self.said = said
+        super().__init__(Blocked(Code.USAGE, f"git {command} failed: {said}", "mend that and run the command again"))
+
+
+class Workspace:
+    """The clone in `home.root`, reached through the git program."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.root = home.root
+
+    def look(self, clone_url: str | None) -> Empty | OurClone | Occupied:
+        """What stands in the folder. `clone_url` is that of the lease found in it, if there is one."""
+        names = sorted(entry.name for entry in self.root.iterdir() if entry.name != FOLDER)
+        if not names:
+            return Empty()
+        if clone_url is not None and (self.root / ".git").is_dir() and self._remote_is(clone_url):
+            return OurClone()
+        return Occupied(tuple(names))
+
+    def state(self) -> State:
+        """HEAD and what differs from it; our own folder never counts."""
+        head = self._try("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        listed = self._git("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal")
+        entries = [line for line in listed.split("\0") if len(line) > 3 and not line[3:].startswith(f"{FOLDER}/")]
+        return State(
+            head=head or None,
+            changed=tuple(line[3:] for line in entries if not line.startswith("??")),
+            untracked=tuple(line[3:] for line in entries if line.startswith("??")),
+        )
+
+    def branch_head(self, branch: str) -> str | None:
+        """The local head of the ticket branch."""
+        return self._try("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}^{{commit}}") or None
+
+    def current_branch(self) -> str | None:
+        """The short name of the branch that is checked out, or None on a detached HEAD."""
+        return self._try("symbolic-ref", "--quiet", "--short", "HEAD") or None
+
+    def is_ancestor(self, ancestor: str, of: str) -> bool:
+        return self._try("merge-base", "--is-ancestor", ancestor, of) is not None
+
+    def has(self, sha: str) -> bool:
+        return self._try("cat-file", "-e", f"{sha}^{{commit}}") is not None
+
+    def fast_forward(self, branch: str, sha: str) -> None:
+        """Moves the checked-out ticket branch forward to `sha`. Raises Refused when local changes are in the way."""
+        try:
+            self._git("merge", "--ff-only", "--quiet", sha)
+        except GitFailed as failure:
+            raise usage(
+                f"{branch} cannot be moved to {sha}: {failure.said}",
+                "commit or set aside local changes, then adopt again",
+            ) from None
+
+    def unpublished(self) -> tuple[str, ...]:
+        """Commits of HEAD that no fetched branch of the remote holds, newest first."""
+        listed = self._try("rev-list", "--max-count=20", "HEAD", "--not", "--remotes=origin")
+        return tuple((listed or "").split())
+
+    def refuse_losing_work(self) -> None:
+        """Raises Refused when moving this clone to another commit would lose sight of work that is only here."""
+        state = self.state()
+        work = [*state.changed, *state.untracked]
+        commits = self.unpublished()
+        if not work and not commits:
+            return
+        found = []
+        if commits:
+            found.append(f"{len(commits)} commits that were never published, newest {commits[0]}")
+        if work:
+            found.append(f"{len(work)} changed files: {_some(work)}")
+        raise usage(
+            f"this clone holds work of an earlier lease: {'; '.join(found)}",
+            "recover in a new empty folder; this one is left as it is",
+        )
+
+    def begin(self, lease: HeldLease) -> None:
+        """Makes this folder a clone, or makes sure it is one, and fetches the remote's branches. Raises Refused."""
+        self._git("init", "--quiet")
+        self.prepare(lease)
+        self._fetch(lease)
+
+    def check_out(self, lease: HeldLease) -> None:
+        """Puts the tree at `lease.head_sha` on the ticket branch. Only where nobody's work can be lost: what differs
+        is overwritten, and what a checkout that was cut off left behind is removed.
+        """
+        git = self.root / ".git"
+        for stale in (*git.glob("*.lock"), *(git / "refs").rglob("*.lock")):
+            stale.unlink(missing_ok=True)
+        self._git("checkout", "--quiet", "--force", "--no-track", "-B", lease.branch, lease.head_sha, "--")
+        self._git("clean", "--quiet", "-ffd", "-e", f"/{FOLDER}/")
+
+    def prepare(self, lease: HeldLease) -> None:
+        """Remote, credential helper and ignore line; no network, and the same however often it runs."""
+        self._git("config", "remote.origin.url", lease.clone_url)
+        self._git("config", "--replace-all", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
+        section = f"credential.{lease.clone_url}"
+        # The empty value first: helpers configured elsewhere on this machine are not asked and never get the token.
+        self._git("config", "--replace-all", f"{section}.helper", "")
+        self._git("config", "--add", f"{section}.helper", credential_helper())
+        self._git("config", f"{section}.useHttpPath", "true")
+        self.ignore_home()
+
+    def ignore_home(self) -> None:
+        """Keeps git from ever seeing our folder, where this is a clone."""
+        exclude = self._try("rev-parse", "--git-path", "info/exclude")
+        if exclude:
+            self.home.ignore(self.root / exclude)
+
+    def verify_exact(self, lease: HeldLease) -> State:
+        """The state, proved to be `lease.head_sha` on the ticket branch and clean. Raises Refused."""
+        state = self.state()
+        if state.head != lease.head_sha or self.current_branch() != lease.branch:
+            raise usage(
+                f"the workspace stands at {state.head}, not at {lease.head_sha} on {lease.branch}",
+                "recover in a new empty folder; this one is left as it is",
+            )
+        if not state.clean:
+            raise usage(
+                f"the workspace differs from {lease.head_sha}: {_some([*state.changed, *state.untracked])}",
+                "recover in a new empty folder; this one is left as it is",
+            )
+        return state
+
+    def fetch_branches(self) -> None:
+        """Brings the remote's branches here. Raises Refused (`unavailable`)."""
+        try:
+            self._git("fetch", "--quiet", "--no-tags", "--prune", "origin")
+        except GitFailed as failure:
+            raise _unreachable(failure) from None
+
+    def _fetch(self, lease: HeldLease) -> None:
+        self.fetch_branches()
+        if not self.has(lease.head_sha):
+            try:
+                self._git("fetch", "--quiet", "--no-tags", "origin", lease.head_sha)
+            except GitFailed as failure:
+                raise _unreachable(failure) from None
+        tracked = self._git("ls-tree", "--name-only", "-z", lease.head_sha).split("\0")
+        if any(name.lower() == FOLDER for name in tracked):
+            raise usage(
+                f"the repository has files of its own under {FOLDER}/", f"remove {FOLDER}/ from the repository first"
+            )
+
+    def _remote_is(self, clone_url: str) -> bool:
+        # A build that was cut off before its first setting is ours too: the lease in the folder says so.
+        return self._try("config", "--local", "--get", "remote.origin.url") in (clone_url, None)
+
+    def _git(self, *arguments: str) -> str:
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=self.root,
+            env=git_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            said = done.stderr.decode(errors="replace").strip().splitlines()
+            raise GitFailed(arguments[0], said[-1] if said else f"it ended with {done.returncode}")
+        return done.stdout.decode(errors="surrogateescape")
+
+    def _try(self, *arguments: str) -> str | None:
+        try:
+            return self._git(*arguments).strip()
+        except GitFailed:
+            return None
+
+
+def git_environment() -> dict[str, str]:
+    """For git: it never asks a person, and speaks only http(s) to remotes, whatever a repository says."""
+    outside = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_ASKPASS", "SSH_ASKPASS")
+    kept = {name: value for name, value in os.environ.items() if name not in outside}
+    return {**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "GIT_ALLOW_PROTOCOL": "http:https", "LC_ALL": "C"}
+
+
+def credential_helper() -> str:
+    """git's setting for our helper. `-P` keeps python from importing what a repository put in the folder."""
+    if shutil.which("agent-recovery"):
+        return "!agent-recovery git-credential"
+    return f"!{shlex.quote(sys.executable)} -P -m app.cli git-credential"
+
+
+def _unreachable(failure: GitFailed) -> Refused:
+    return Refused(
+        Blocked(
+            Code.UNAVAILABLE,
+            f"the repository could not be fetched: {failure.said}",
+            "check that GITHUB_TOKEN may read it, then run the same command again",
+            retryable=True,
+        )
+    )
+
+
+def refuse_occupied(found: Occupied) -> Refused:
+    return usage(
+        f"this folder is not empty: {_some(found.names)}",
+        "run `agent-recovery recover` in a new empty folder",
+    )
+
+
+def _some(names: tuple[str, ...] | list[str]) -> str:
+    shown = ", ".join(names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"

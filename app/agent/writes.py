@@ -1,0 +1,96 @@
+"""The holder's writes through the API: evidence, checkpoint, handoff.
+
+Wanted properties (the ownership protocol, R16): key and number are on disk before the call; a call whose answer was
+lost is repeated with the same key and body; a number is never given out twice under one lease.
+"""
+
+import uuid
+from typing import Any
+
+from pydantic import Field
+
+from app.agent.api import Service, is_definite
+from app.agent.held import Identity
+from app.agent.home import Home
+from app.domain.agent_api import CheckpointRequest, EvidenceRequest, HandoffRequest, WriteAnswer, WriteRequest
+from app.domain.model import Message
+from app.domain.outcome import Refused
+
+FILE = "writes.json"
+
+_KINDS: dict[str, type[WriteRequest]] = {
+    "evidence": EvidenceRequest,
+    "checkpoint": CheckpointRequest,
+    "handoff": HandoffRequest,
+}
+
+
+class Pending(Message):
+    """A write that was sent, or is about to be, and has no answer yet."""
+
+    key: str
+    seq: int
+    body: dict[str, Any]
+
+
+class Counters(Message):
+    """What `.agent-recovery/writes.json` keeps of one lease: the last number given out, and writes without answer."""
+
+    generation: int
+    nonce: str
+    seq: int = 0
+    pending: dict[str, Pending] = Field(default_factory=dict)
+
+
+def unanswered(home: Home, identity: Identity, operation: str) -> Pending | None:
+    """The write of this kind whose answer is still missing under the present lease."""
+    return _counters(home, identity).pending.get(operation)
+
+
+def begin(home: Home, identity: Identity, operation: str, body: dict[str, Any]) -> Pending:
+    """Key and number for a write, saved before this returns.
+
+    The same body as that of the unanswered write of this kind gets the same key; another body gets a new key and
+    a higher number, and the unanswered one counts as overtaken.
+    """
+    with home.locked():
+        counters = _counters(home, identity)
+        waiting = counters.pending.get(operation)
+        if waiting is not None and waiting.body == body:
+            return waiting
+        begun = Pending(key=uuid.uuid4().hex, seq=counters.seq + 1, body=body)
+        _save(home, counters, begun.seq, {**counters.pending, operation: begun})
+        return begun
+
+
+def settle(home: Home, identity: Identity, operation: str) -> None:
+    """The write of this kind has its answer: its key is not needed any more."""
+    with home.locked():
+        counters = _counters(home, identity)
+        rest = {name: value for name, value in counters.pending.items() if name != operation}
+        _save(home, counters, counters.seq, rest)
+
+
+def send(home: Home, service: Service, identity: Identity, operation: str, body: dict[str, Any]) -> WriteAnswer:
+    """Carries out a write and returns its answer. Raises Refused; after an unclear outcome the key is kept."""
+    begun = begin(home, identity, operation, body)
+    request = _KINDS[operation].model_validate({**begun.body, "key": begun.key, "seq": begun.seq})
+    try:
+        answer = service.write(identity.token, operation, request)
+    except Refused as refused:
+        if is_definite(refused):
+            settle(home, identity, operation)
+        raise
+    settle(home, identity, operation)
+    return answer
+
+
+def _counters(home: Home, identity: Identity) -> Counters:
+    mine = Counters(generation=identity.claims.generation, nonce=identity.claims.nonce)
+    saved = home.load(FILE, Counters)
+    same_lease = saved is not None and (saved.generation, saved.nonce) == identity.claims.identity
+    return saved if saved is not None and same_lease else mine
+
+
+def _save(home: Home, counters: Counters, seq: int, pending: dict[str, Pending]) -> None:
+    home.save(FILE, counters.model_copy(update={"seq": seq, "pending": pending}))
