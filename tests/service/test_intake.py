@@ -1,0 +1,196 @@
+"""The intake: what is refused, what is accepted, and what the log says of it."""
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from starlette.routing import Route
+from structlog.testing import capture_logs
+
+from app.controller.clock import system_clock
+from app.controller.database import Database
+from app.controller.pokes import PokeStore
+from app.service.intake import LARGEST_BODY, WebhookIntake
+
+CASE = json.loads((Path(__file__).parents[1] / "fixtures" / "webhook_signature.json").read_text())
+SECRET = b"test-secret"
+PAYLOAD = {"action": "opened", "issue": {"number": 42}, "repository": {"full_name": "octo-org/demo"}}
+
+
+def signature(body: bytes, secret: bytes = SECRET) -> str:
+    return "sha256=" + hmac.new(secret, body, hashlib.sha256).hexdigest()
+
+
+@pytest.fixture
+def database(tmp_path) -> Iterator[Database]:
+    opened = Database(f"sqlite:///{tmp_path}/service.db")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def store(database) -> PokeStore:
+    return PokeStore(database, system_clock)
+
+
+@pytest.fixture
+def intake(store) -> WebhookIntake:
+    return WebhookIntake([b"next-secret", SECRET], store, own_app_id=111)
+
+
+@pytest.fixture
+async def client(intake):
+    app = FastAPI()
+    app.router.routes.append(Route("/webhook", intake))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service") as opened:
+        yield opened
+
+
+async def deliver(client: httpx.AsyncClient, body: bytes, event: str = "issues", **headers: str) -> httpx.Response:
+    sent = {"X-GitHub-Event": event, "X-Hub-Signature-256": signature(body), "X-GitHub-Delivery": "d-1"}
+    return await client.post("/webhook", content=body, headers={**sent, **headers})
+
+
+async def test_a_known_event_is_stored_before_the_answer(client, store):
+    with capture_logs() as logs:
+        answer = await deliver(client, json.dumps(PAYLOAD).encode())
+    assert answer.status_code == 202
+    poke = await store.take("reader")
+    assert poke is not None
+    assert poke.key == "octo-org/demo#42"
+    (line,) = logs
+    assert line["event"] == "webhook"
+    assert (line["status"], line["github_event"], line["action"], line["delivery"], line["keys"]) == (
+        202,
+        "issues",
+        "opened",
+        "d-1",
+        ("octo-org/demo#42",),
+    )
+
+
+async def test_both_live_secrets_are_accepted(client):
+    body = json.dumps(PAYLOAD).encode()
+    for secret in (b"next-secret", SECRET):
+        headers = {"X-Hub-Signature-256": signature(body, secret)}
+        assert (await deliver(client, body, **headers)).status_code == 202
+
+
+async def test_an_unknown_event_is_accepted_and_pokes_nothing(client, store):
+    assert (await deliver(client, b"{}", event="star")).status_code == 202
+    assert await store.next_due() is None
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
+async def test_other_methods_are_refused(client, method):
+    answer = await client.request(method, "/webhook")
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize("case", CASE["input"]["cases"], ids=lambda case: case["name"])
+async def test_published_signature(client, case):
+    headers = [(b"x-github-event", b"issue_comment")]
+    for name in ("x_hub_signature_256", "x_hub_signature"):
+        if case.get(name) is not None:
+            headers.append((name.replace("_", "-").encode(), case[name].encode()))
+    answer = await client.post("/webhook", content=base64.b64decode(case["body_base64"]), headers=headers)
+    assert answer.status_code == CASE["expected"]["cases"][case["name"]]["http"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"payload=%7B%7D", b"1" * 5000, b'{"a":1}x'],
+    ids=["empty", "cut", "no UTF-8", "deep", "form", "endless number", "tail"],
+)
+async def test_what_is_not_json_is_refused(client, body):
+    assert (await deliver(client, body)).status_code == 400
+
+
+@pytest.mark.parametrize("body", [b"null", b"[]", b"1", b'"x"', b"{}", b'{"issue":[]}', b'{"action":{},"issue":null}'])
+@pytest.mark.parametrize("event", ["issues", "pull_request", "push", "check_run", "installation"])
+async def test_odd_payloads_are_accepted_and_ignored(client, store, body, event):
+    assert (await deliver(client, body, event=event)).status_code == 202
+    assert await store.next_due() is None
+
+
+async def test_neither_bodies_nor_secrets_nor_signatures_nor_odd_words_are_logged(client):
+    body = json.dumps({**PAYLOAD, "action": "evil\nline", "note": "body-text"}).encode()
+    with capture_logs() as logs:
+        await deliver(client, body, event="bad\tevent", **{"X-GitHub-Delivery": "x" * 500})
+        await deliver(client, body, **{"X-Hub-Signature-256": "sha256=nonsense"})
+        await deliver(client, body, **{"X-Hub-Signature-256": signature(body, b"other")})
+        await deliver(client, body)
+    assert len(logs) == 4
+    text = repr(logs)
+    for secret in ("body-text", SECRET.decode(), "nonsense", signature(body)[10:], "evil", "bad", "xxx"):
+        assert secret not in text
+
+
+async def test_what_cannot_be_stored_is_not_acknowledged(client, database):
+    database.close()
+    with capture_logs() as logs:
+        answer = await deliver(client, json.dumps(PAYLOAD).encode())
+    assert answer.status_code == 503
+    assert logs[0]["reason"] == "not stored (DatabaseClosed)"
+
+
+class Stream:
+    """A sender that would go on for ever; it counts what was taken from it."""
+
+    def __init__(self, chunk: bytes, *, then_leave: bool = False) -> None:
+        self.chunk, self.then_leave = chunk, then_leave
+        self.taken = 0
+        self.answers: list[dict] = []
+
+    async def receive(self) -> dict:
+        if self.then_leave and self.taken:
+            return {"type": "http.disconnect"}
+        self.taken += len(self.chunk)
+        return {"type": "http.request", "body": self.chunk, "more_body": True}
+
+    async def send(self, message: dict) -> None:
+        self.answers.append(message)
+
+    async def run(self, intake: WebhookIntake, *headers: tuple[bytes, bytes]) -> int | None:
+        await intake({"type": "http", "method": "POST", "headers": headers}, self.receive, self.send)
+        return self.answers[0]["status"] if self.answers else None
+
+
+async def test_a_body_announced_too_large_is_not_read(intake):
+    stream = Stream(b"x")
+    assert await stream.run(intake, (b"content-length", str(LARGEST_BODY + 1).encode())) == 413
+    assert stream.taken == 0
+
+
+@pytest.mark.parametrize("announced", [None, b"5", b"-1", b"9" * 5000, "٤".encode()])
+async def test_a_body_that_streams_beyond_the_limit_is_cut_off(intake, announced):
+    stream = Stream(b"x" * 2**20)
+    headers = [(b"content-length", announced)] if announced else []
+    assert await stream.run(intake, *headers) == 413
+    assert stream.taken <= LARGEST_BODY + 2**20
+
+
+async def test_a_sender_that_leaves_gets_no_answer(intake, store):
+    with capture_logs() as logs:
+        assert await Stream(b"{", then_leave=True).run(intake) is None
+    assert logs[0]["reason"] == "the sender went away"
+    assert await store.next_due() is None
+
+
+async def test_a_repeated_signature_header_is_refused(client):
+    body = json.dumps(PAYLOAD).encode()
+    headers = [("X-GitHub-Event", "issues"), *[("X-Hub-Signature-256", signature(body))] * 2]
+    assert (await client.post("/webhook", content=body, headers=headers)).status_code == 401
+
+
+@pytest.mark.parametrize("secrets", [[], [b""], [b"s", b""]])
+def test_an_intake_without_a_real_secret_does_not_start(secrets, store):
+    with pytest.raises(ValueError, match="secret"):
+        WebhookIntake(secrets, store, own_app_id=111)
