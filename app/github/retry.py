@@ -1,6 +1,13 @@
 """Which failed reads are tried again, and when. Writes never come here."""
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential, wait_random
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception,
+    stop_after_attempt,
+    wait_exponential,
+    wait_random,
+)
 
 from app.github.errors import RateLimited, ServerError, Unanswered
 from app.github.pace import Sleep

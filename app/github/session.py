@@ -100,7 +100,8 @@ class Session:
             self._pace.went_well(writing=writes)
             return result
 
-        # A payer that must wait buys no token meanwhile.
+        # Before the token too: a payer that must wait buys none meanwhile.
+        self._pace.admit(resource)
         turn: AbstractAsyncContextManager[Any] = self._pace.write() if writes else nullcontext()
         refused: GitHubError | None = None
         async with turn, aclosing(candidates()) as credentials:
