@@ -103,9 +103,10 @@ class World:
         self.author = self._person("olive")
         self.observer_person = self._person("observer")
         self.first, self.second, self.third = (self._person(f"worker-{n}") for n in ("one", "two", "three"))
-        github.create_repo(
-            owner=OWNER,
-            name=NAME,
+        github.org(OWNER)
+        github.repo(
+            OWNER,
+            NAME,
             files={
                 "README.md": "# The orchard\n",
                 "tools/check.py": CHECK_PROGRAM,
@@ -122,8 +123,8 @@ class World:
         self.keys = new_keys()
         self.port = _free_port()
         self.service_url = f"http://127.0.0.1:{self.port}"
-        made = github.create_app(
-            slug=SLUG,
+        made = github.app(
+            SLUG,
             permissions=PERMISSIONS,
             events=EVENTS,
             webhook_url=f"{self.service_url}/webhook",
@@ -131,8 +132,8 @@ class World:
         )
         self.app = AppIdentity(id=int(made["id"]), slug=SLUG, private_key=made["pem"])
         for number in range(1, TICKET):
-            github.create_issue(repo=REPOSITORY, title=f"Tree {number} looks thirsty", author=self.author.login)
-        issue = github.create_issue(repo=REPOSITORY, title=TITLE, body=ISSUE_BODY, author=self.author.login)
+            github.issue(REPOSITORY, f"Tree {number} looks thirsty", author=self.author.login)
+        issue = github.issue(REPOSITORY, TITLE, body=ISSUE_BODY, author=self.author.login)
         if issue["number"] != TICKET:
             raise StoryStopped(f"the ticket became #{issue['number']}, not #{TICKET}")
         self.clone_url = f"{github.url}/{REPOSITORY}.git"
@@ -146,14 +147,14 @@ class World:
         )
 
     def _person(self, login: str) -> Person:
-        made = self.emulator.create_user(login=login)
+        made = self.emulator.user(login)
         return Person(login, made["token"])
 
     # The App
 
     def install(self) -> None:
         """Installs the App on the repository, as its owner would."""
-        self.emulator.create_installation(app=SLUG, account=OWNER, repositories=[NAME])
+        self.emulator.installation(SLUG, OWNER, [NAME])
 
     @property
     def database(self) -> Path:
@@ -255,7 +256,7 @@ class World:
 
     def requests_served(self) -> int:
         """The number of requests GitHub has served so far."""
-        return int(self.emulator.last_request())
+        return int(self.emulator.counters()["total"])
 
     def app_requests(self, since: int, until: int | None = None) -> list[dict[str, Any]]:
         """What GitHub served to the App after request number `since`, up to and with `until`."""
@@ -268,7 +269,7 @@ class World:
 
     def pass_lease(self) -> None:
         """Moves GitHub's clock past a lease of the default length, its grace and its heartbeats."""
-        self.emulator.advance_clock(20 * 60)
+        self.emulator.advance(20 * 60)
 
     def stop(self) -> None:
         """Ends every process that this world started, agents first."""
