@@ -86,3 +86,9 @@ class Change(Stored):
     field: str
     kind: str = Field(description="redacted | left_out | shortened | derived | withheld")
     detail: str
+
+
+def checkpoint_schema() -> dict[str, Any]:
+    """The JSON Schema of what an agent keeps in `.agent-recovery/next.json` and sends as its checkpoint."""
+    schema = Checkpoint.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "Agent Recovery checkpoint"}

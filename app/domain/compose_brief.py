@@ -34,7 +34,8 @@ def compose(
     """
     record, observation, c = view.record, view.observation, view.checkpoint
     issue, pull = observation.issue, view.pull
-    branch = observation.branch(c.ticket_branch or "")
+    work = view.work
+    branch = observation.branch(work.branch) if work else None
     title = shorten(one_line(issue.title), MAX_ISSUE_TITLE)[0] if issue else ""
     body, was_shortened = shorten(clean(issue.body), MAX_ISSUE_BODY) if issue else ("", False)
     lease = record.lease if record else None
@@ -49,9 +50,9 @@ def compose(
         claimable=isinstance(claim, Pass),
         claimable_because=_because(claim),
         work=Work(
-            branch=c.ticket_branch,
-            trunk=c.immediate_pr_base,
-            base_sha=c.base_sha,
+            branch=work.branch if work else None,
+            trunk=work.trunk if work else None,
+            base_sha=work.base_sha if work else None,
             published_sha=record.published.sha if record and record.published else None,
             branch_head=branch.sha if branch else None,
             pr_number=pull.number if pull else None,

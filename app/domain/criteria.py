@@ -24,14 +24,14 @@ def criteria(view: RecoveryView) -> tuple[Criterion, ...]:
 
 
 def _identified(view: RecoveryView) -> Verdict:
-    issue, trunk = view.observation.issue, view.checkpoint.immediate_pr_base
+    issue = view.observation.issue
     if issue is None:
         return False, "the Issue was not found"
     if issue.state != "OPEN":
         return False, f"Issue #{issue.number} is closed"
-    if trunk is None:
+    if view.work is None:
         return None, "the trunk is chosen by the first claim"
-    if view.observation.trunk is None or view.observation.trunk.name != trunk:
+    if view.observation.trunk is None or view.observation.trunk.name != view.work.trunk:
         return False, "the recorded trunk does not stand any more"
     return True, f"Issue #{issue.number} and its trunk stand; Projects and dependencies are not looked at yet"
 
@@ -60,7 +60,7 @@ def _pull_fits(view: RecoveryView) -> Verdict:
     wrong = []
     if pull.state != "OPEN":
         wrong.append(f"it is {pull.state.lower()}")
-    if pull.base != view.checkpoint.immediate_pr_base:
+    if view.work is None or pull.base != view.work.trunk:
         wrong.append("its base is not the recorded trunk")
     if view.record is not None and linked_issue_of(pull.body) != view.record.ticket:
         wrong.append("its body does not begin with the line that links the Issue")

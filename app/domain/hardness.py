@@ -37,9 +37,10 @@ def _code_on_remote(record: Record, observation: Observation) -> bool:
 
 def _head_traceable(record: Record, observation: Observation) -> bool:
     published = record.published_now
-    branch = observation.branch(record.checkpoint.ticket_branch or "")
-    at_published = published is not None and branch is not None and branch.sha == published.sha
-    return at_published and branch is not None and branch.sha not in record.burned_shas
+    branch = observation.branch(record.work.branch) if record.work is not None else None
+    if published is None or branch is None:
+        return False
+    return branch.sha == published.sha and branch.sha not in record.burned_shas
 
 
 def _status_visible(record: Record, observation: Observation) -> bool:
@@ -49,7 +50,8 @@ def _status_visible(record: Record, observation: Observation) -> bool:
 def _pull_request(record: Record, observation: Observation) -> bool:
     # Draft or ready is not asked: drafts are refused on some plans, and the App follows within seconds.
     pull = ticket_pull(record, observation)
-    return pull is not None and pull.state == "OPEN" and pull.base == record.checkpoint.immediate_pr_base
+    has_base = pull is not None and record.work is not None and pull.base == record.work.trunk
+    return pull is not None and pull.state == "OPEN" and has_base
 
 
 def _predecessor_known(record: Record, observation: Observation) -> bool:

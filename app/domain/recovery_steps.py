@@ -55,20 +55,21 @@ def _identify(view: RecoveryView) -> Found:
         "issue": issue.number,
         "issue_state": issue.state,
         "pull": pull.number if pull else None,
-        "trunk": view.checkpoint.immediate_pr_base,
+        "trunk": view.work.trunk if view.work else None,
     }
     state: State = "done" if issue.state == "OPEN" else "blocked"
     return state, f"the Issue is {issue.state.lower()}; Projects and dependencies are not looked at yet", evidence
 
 
 def _branches(view: RecoveryView) -> Found:
-    branch = view.observation.branch(view.checkpoint.ticket_branch or "")
+    work = view.work
+    branch = view.observation.branch(work.branch) if work else None
     published = view.record.published if view.record else None
     evidence = {
-        "branch": view.checkpoint.ticket_branch,
+        "branch": work.branch if work else None,
         "head": branch.sha if branch else None,
         "published": published.sha if published else None,
-        "base": view.checkpoint.base_sha,
+        "base": work.base_sha if work else None,
     }
     match view.head:
         case AtPublished():
@@ -158,11 +159,11 @@ def _repairs(view: RecoveryView) -> Found:
 
 
 def _base(view: RecoveryView) -> Found:
-    base, trunk = view.checkpoint.base_sha, view.observation.trunk
-    if base is None or trunk is None:
+    trunk = view.observation.trunk
+    if view.work is None or trunk is None:
         return "not_applicable", "no base is recorded yet", {}
-    evidence = {"recorded": base, "trunk": trunk.sha}
-    if base == trunk.sha:
+    evidence = {"recorded": view.work.base_sha, "trunk": trunk.sha}
+    if view.work.base_sha == trunk.sha:
         return "done", "the trunk has not moved since the ticket began", evidence
     return "done", "the trunk has moved since the ticket began; conflicts are not looked for yet", evidence
 

@@ -12,7 +12,7 @@ from app.domain.lease import Live, Liveness, Suspect
 from app.domain.observation import Observation, Pull
 from app.domain.plain_text import one_line, shorten
 from app.domain.policy import Policy
-from app.domain.record import Record
+from app.domain.record import Record, Work
 
 MAX_TASKS = 100
 MAX_TASK_BYTES = 300
@@ -41,6 +41,11 @@ class RecoveryView:
         return self.record.checkpoint if self.record is not None else Checkpoint()
 
     @property
+    def work(self) -> Work | None:
+        """Where the work goes, by the service's word; what the agent's checkpoint says of it decides nothing."""
+        return self.record.work if self.record is not None else None
+
+    @property
     def is_held(self) -> bool:
         return isinstance(self.holder, Live | Suspect)
 
@@ -52,7 +57,9 @@ class RecoveryView:
     def start_sha(self) -> str | None:
         """The commit to work from: the published head, else the base."""
         published = self.record.published if self.record is not None else None
-        return published.sha if published is not None else self.checkpoint.base_sha
+        if published is not None:
+            return published.sha
+        return self.work.base_sha if self.work is not None else None
 
     @property
     def has_checkpoint(self) -> bool:
