@@ -1,9 +1,9 @@
 """The policy: what a repository says in `.github/agent-recovery.yml`, with defaults and bounds.
 
 Every value has a safe default. A number or duration outside its bounds is moved to the nearest bound and the move is
-reported; a wrong value makes the whole text unusable, because half a policy is nobody's intention, and then the last
-valid policy stays in force. An unknown key is reported and ignored, so that a newer policy works with an older App.
-Reading the text is the subject of `policy_text.py`.
+reported; a wrong value makes the whole text unusable, because half a policy is nobody's intention. An unknown key is
+reported and ignored, so that a newer policy works with an older App. Reading the text is the subject of
+`policy_text.py`.
 """
 
 import re
