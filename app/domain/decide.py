@@ -78,15 +78,15 @@ def ticket_pull(record: Record, observation: Observation) -> Pull | None:
     known = next((p for p in own if p.number == recorded), None)
     if known is not None:
         return known
-    base = record.checkpoint.immediate_pr_base
-    return next((p for p in own if p.state == "OPEN" and p.base == base), None)
+    trunk = record.work.trunk if record.work else None
+    return next((p for p in own if p.state == "OPEN" and p.base == trunk), None)
 
 
 def _restoration(s: Situation, head: Tampered) -> RestoreBranch:
     pull = ticket_pull(s.record, s.observation)
     what = "deleted" if head.head is None else "overwritten"
     return RestoreBranch(
-        branch=s.record.checkpoint.ticket_branch or "",
+        branch=s.record.work.branch if s.record.work else "",
         published=head.published,
         found=head.head,
         reopen_pr=pull.number if pull is not None and pull.state != "MERGED" else None,
@@ -108,8 +108,8 @@ def _renewal(s: Situation) -> Iterator[StampLease | SealTail]:
 
 
 def _pull(s: Situation) -> Iterator[CreatePull | ReopenPull | PullIsOpen | Wait]:
-    branch, base = s.record.checkpoint.ticket_branch, s.record.checkpoint.immediate_pr_base
-    if isinstance(s.head, NothingPublished) or branch is None or base is None:
+    work = s.record.work
+    if isinstance(s.head, NothingPublished) or work is None:
         return
     pull = ticket_pull(s.record, s.observation)
     to_reopen = s.record.projections.reopen_pr
@@ -119,10 +119,10 @@ def _pull(s: Situation) -> Iterator[CreatePull | ReopenPull | PullIsOpen | Wait]
         return
     published = s.head.sha if isinstance(s.head, AtPublished) else s.head.published
     if pull is None:
-        if published == s.record.checkpoint.base_sha:
+        if published == work.base_sha:
             yield Wait("the branch has no commit of its own yet, so there is nothing to open a PR for")
         else:
-            yield CreatePull(branch, published, base, "the ticket's branch has work and no PR")
+            yield CreatePull(work.branch, published, work.trunk, "the ticket's branch has work and no PR")
     elif pull.state == "CLOSED" and to_reopen == pull.number:
         yield ReopenPull(pull.number, "it was closed by what was done to its branch, not by a person")
     elif pull.state == "CLOSED":

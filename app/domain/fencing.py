@@ -51,8 +51,7 @@ def head_of(record: Record, observation: Observation, relation: Relation | None)
     """The state of the ticket branch. `relation` is needed exactly where the head differs from what was published
     (see `needs_relation`).
     """
-    name = record.checkpoint.ticket_branch
-    branch = observation.branch(name) if name else None
+    branch = observation.branch(record.work.branch) if record.work else None
     published = record.published
     if published is None:
         return NothingPublished(branch.sha if branch else None)
@@ -68,8 +67,7 @@ def head_of(record: Record, observation: Observation, relation: Relation | None)
 
 def needs_relation(record: Record, observation: Observation) -> tuple[str, str] | None:
     """The published commit and the present head, where the two must be compared; None where nothing is to compare."""
-    name = record.checkpoint.ticket_branch
-    branch = observation.branch(name) if name else None
+    branch = observation.branch(record.work.branch) if record.work else None
     if record.published is None or branch is None or branch.sha == record.published.sha:
         return None
     return record.published.sha, branch.sha

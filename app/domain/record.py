@@ -136,6 +136,16 @@ class Projections(Stored):
     """The App itself marked the PR as ready for review. What a person clicked is never taken back."""
 
 
+class Work(Stored):
+    """Where the ticket's work goes. Only the service writes it: what an agent says of these in its checkpoint is shown
+    to readers and decides nothing.
+    """
+
+    branch: str
+    trunk: str
+    base_sha: Sha
+
+
 class Record(Stored):
     """One ledger commit's content. Frozen; a change is a new record with `sequence` + 1."""
 
@@ -149,6 +159,7 @@ class Record(Stored):
     generation: int = 0
     renewals: int = 0
     requests: tuple[Answered, ...] = ()
+    work: Work | None = None
     published: Published | None = None
     checkpoint: Checkpoint = Checkpoint()
     children: tuple[dict[str, Any], ...] = ()

@@ -1,0 +1,115 @@
+"""Acting: the guarded writes of a round, each under its permit, and what their answers were.
+
+One PR, one handoff comment, one check-run. Each is sent at most once a round; an answer that got lost makes its result
+Unknown, never a second send. A permit that was adopted is probed first (`probe`), and sent again only where the probe
+finds nothing and its class allows it: GitHub refuses a second PR, a second comment or check-run is removed or ignored.
+"""
+
+import secrets
+from collections.abc import Awaitable, Sequence
+
+from app.controller.project import Projector
+from app.controller.view import View
+from app.domain.fencing import Head
+from app.domain.plan import CreateComment, CreatePull, Guarded
+from app.domain.pull_text import pull_body, pull_title
+from app.domain.record import Permit, Target
+from app.domain.settling import Declined, Made, NotSent, Result, Unknown
+from app.github.errors import GitHubError, Unanswered
+from app.github.pulls import PullRefusal, PullRefused
+from app.ledger.api import Standing
+
+
+def permit_for(action: Guarded, *, author: str, round_id: str) -> Permit:
+    """The permit that allows an action; its target is exactly what the probe searches for."""
+    common = {"id": secrets.token_hex(8), "author": author, "round": round_id}
+    if isinstance(action, CreatePull):
+        return Permit(
+            kind="pr_create", target=Target(head=action.head, base=action.base, head_sha=action.head_sha), **common
+        )
+    if isinstance(action, CreateComment):
+        return Permit(kind="comment_create", target=Target(marker=action.marker), **common)
+    return Permit(
+        kind="check_run_create", target=Target(head_sha=action.head_sha, generation=action.generation), **common
+    )
+
+
+class Actor:
+    """Sends what permits allow, and probes for what they may have done."""
+
+    def __init__(self, projector: Projector) -> None:
+        self._projector = projector
+
+    async def send(self, view: View, standing: Standing, head: Head, permits: Sequence[Permit]) -> list[Result]:
+        """Carry out these permits of ours, the PR first, because the comment stands on it."""
+        order = {"pr_create": 0, "comment_create": 1, "check_run_create": 2}
+        results: list[Result] = []
+        for permit in sorted(permits, key=lambda p: order[p.kind]):
+            results.append(await self._answered(self._send_one(view, standing, head, permit, results), permit))
+        return results
+
+    async def probe(self, view: View, permits: Sequence[Permit]) -> list[Made]:
+        """What stands already of these permits. Finding nothing says nothing."""
+        found: list[Made] = []
+        for permit in permits:
+            number = await self._probe_one(view, permit)
+            if number is not None:
+                found.append(Made(permit, number))
+        return found
+
+    async def _answered(self, sending: Awaitable[Result], permit: Permit) -> Result:
+        try:
+            return await sending
+        except Unanswered:
+            return Unknown(permit)
+        except GitHubError as refusal:
+            return Declined(permit, str(refusal))
+
+    async def _send_one(
+        self, view: View, standing: Standing, head: Head, permit: Permit, before: Sequence[Result]
+    ) -> Result:
+        if permit.kind == "pr_create":
+            return await self._pull(view, permit)
+        if permit.kind == "comment_create":
+            number = _pull_number(standing, before)
+            if number is None:
+                return NotSent(permit)
+            body = self._projector.comment(view, standing, head)
+            return Made(permit, (await view.repo.create_comment(number, body)).id)
+        run = self._projector.unfinished_check_run(view, standing, head, permit.target.head_sha or "")
+        return Made(permit, await view.repo.create_check_run(run))
+
+    async def _pull(self, view: View, permit: Permit) -> Result:
+        head, base = permit.target.head or "", permit.target.base or ""
+        issue = view.observation.issue
+        if issue is None:
+            return NotSent(permit)
+        title, body = pull_title(issue), pull_body(view.ticket)
+        answer = await view.repo.create_pull(head, base, title, body, draft=True)
+        if isinstance(answer, PullRefused) and answer.kind is PullRefusal.DRAFT_UNSUPPORTED:
+            answer = await view.repo.create_pull(head, base, title, body, draft=False)
+        if not isinstance(answer, PullRefused):
+            return Made(permit, answer.number)
+        if answer.kind is PullRefusal.ALREADY_EXISTS:
+            standing_one = await self._probe_one(view, permit)
+            if standing_one is not None:
+                return Made(permit, standing_one)
+        return Declined(permit, answer.message)
+
+    async def _probe_one(self, view: View, permit: Permit) -> int | None:
+        target = permit.target
+        if permit.kind == "pr_create":
+            pulls = await view.repo.find_pulls(target.head or "", target.base or "", "open")
+            return pulls[0].number if pulls else None
+        if permit.kind == "comment_create":
+            number = view.record.projections.pr_number if view.record else None
+            comments = await view.repo.find_comments(number, target.marker or "") if number else []
+            return comments[0].id if comments else None
+        runs = await view.repo.find_check_runs(target.head_sha or "")
+        return self._projector.oldest_of(runs, view.ticket, target.generation or 0)
+
+
+def _pull_number(standing: Standing, before: Sequence[Result]) -> int | None:
+    made = next((r.number for r in before if isinstance(r, Made) and r.permit.kind == "pr_create"), None)
+    tried = any(r.permit.kind == "pr_create" for r in before)
+    return made if tried else standing.record.projections.pr_number

@@ -1,0 +1,62 @@
+"""Briefs of a look: the findings of the 17 steps, the 13 criteria, and whether a claim would pass now."""
+
+from app.controller.view import View
+from app.domain import gates
+from app.domain.agent_api import EvidenceRequest
+from app.domain.brief import Brief, Criterion
+from app.domain.compose_brief import compose
+from app.domain.criteria import criteria
+from app.domain.lease import liveness
+from app.domain.outcome import Blocked, Code
+from app.domain.policy import Policy
+from app.domain.record import Record
+from app.domain.recovery_steps import findings
+from app.domain.recovery_view import RecoveryView
+
+
+def brief_of(view: View, record: Record | None, *, just_granted: bool) -> Brief:
+    """The brief of a ticket. `just_granted`: the reader was granted the ticket this moment, so no claim is judged."""
+    seen = _recovery(view, record, None)
+    claim = None if just_granted else _claim(view, record)
+    return compose(seen, findings=findings(seen), criteria=criteria(seen), claim=claim)
+
+
+def criteria_of(view: View, record: Record, evidence: EvidenceRequest) -> tuple[Criterion, ...]:
+    """The completion criteria as they stand with what the agent's side showed."""
+    return criteria(_recovery(view, record, evidence))
+
+
+def frozen_refusal(view: View) -> Blocked:
+    """Why nothing is granted or written on a frozen ticket."""
+    return Blocked(
+        Code.FROZEN,
+        f"the ticket is frozen. {view.frozen.reason if view.frozen else 'Its ledger cannot be trusted.'}",
+        "a person has to look: see the report on the ticket's pull request",
+        generation=view.record.generation if view.record else None,
+    )
+
+
+def _claim(view: View, record: Record | None) -> gates.Pass | Blocked:
+    if view.frozen is not None:
+        return frozen_refusal(view)
+    generation = record.generation if record else 0
+    return gates.may_claim(
+        record,
+        view.usable_policy,
+        now=view.now,
+        observed_generation=generation,
+        login="",
+        heartbeat_at=view.heartbeat_at,
+    )
+
+
+def _recovery(view: View, record: Record | None, evidence: EvidenceRequest | None) -> RecoveryView:
+    policy = view.usable_policy
+    return RecoveryView(
+        record=record,
+        observation=view.observation,
+        policy=policy,
+        holder=liveness(record, policy or Policy(), now=view.now, heartbeat_at=view.heartbeat_at),
+        head=view.head,
+        evidence=evidence,
+    )

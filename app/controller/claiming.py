@@ -1,0 +1,260 @@
+"""Claims: who gets a ticket. One compare-and-set to generation + 1 with a fresh nonce; of N racers exactly one wins.
+
+What if it happened and we did not hear: the ledger says so (R8), and the caller's claim id, kept hashed in the lease,
+gets the same grant again (R16). What if two of us do it: a claim compares the lease, not the ref (R9): where only the
+ref moved it is rebuilt and tried again. What if our lease is gone: the answer names the one that stands.
+"""
+
+import asyncio
+import hashlib
+import secrets
+
+from app.controller.act import Actor, permit_for
+from app.controller.authors import Authors
+from app.controller.briefing import brief_of, frozen_refusal
+from app.controller.journal import Journal, Journaled
+from app.controller.keyring import Keyring
+from app.controller.view import View, Views
+from app.domain import gates, permits
+from app.domain.agent_api import ClaimRequest, Grant, RepositoryInfo
+from app.domain.branch_names import ticket_branch
+from app.domain.derived import derived
+from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished
+from app.domain.observation import Branch, Issue
+from app.domain.outcome import Blocked, Code, Refused
+from app.domain.plan import CreateCheckRun
+from app.domain.policy import Policy
+from app.domain.record import Lease, Permit, Record, Work
+from app.domain.token import Claims, issue
+from app.domain.trunks import choose_trunk, literal_prefixes
+from app.ledger.api import Lost, Standing, Undecided
+
+MAX_TRIES = 10
+
+
+class Claiming:
+    """Grants tickets."""
+
+    def __init__(
+        self,
+        views: Views,
+        journal: Journal,
+        actor: Actor,
+        keys: Keyring,
+        authors: Authors,
+        *,
+        resume: bool = True,
+    ) -> None:
+        self._views = views
+        self._journal = journal
+        self._actor = actor
+        self._keys = keys
+        self._authors = authors
+        self._resume = resume
+
+    async def claim(self, owner: str, name: str, ticket: int, request: ClaimRequest, login: str) -> Grant:
+        """Make `login` the holder. Raises Refused with what stands in the way, and GitHubError."""
+        view = await self._views.look(owner, name, ticket)
+        policy, issue_ = self._claimable(view)
+        with self._authors.run() as author:
+            for _ in range(MAX_TRIES):
+                standing = view.standing
+                if standing is not None and _is_same_claim(standing.record, request):
+                    return self._grant(view, standing, policy)
+                passed = gates.may_claim(
+                    standing.record if standing else None,
+                    policy,
+                    now=view.now,
+                    observed_generation=request.observed_generation,
+                    login=login,
+                    heartbeat_at=view.heartbeat_at,
+                )
+                if isinstance(passed, Blocked):
+                    raise Refused(passed)
+                work = await self._work(view, policy, issue_, request)
+                record = _claimed(view, standing, request, passed, work, login)
+                opening = _check_run_permit(view, record, author)
+                record = permits.opened(record, opening, round_id=secrets.token_hex(6), author=author, now=view.now)
+                won = await self._write(view, standing, record)
+                if isinstance(won, Journaled):
+                    await self._actor.send(view, won.standing, view.head or _no_head(), opening)
+                    return self._grant(view, won.standing, policy)
+                view = await self._views.look(owner, name, ticket)
+                policy, issue_ = self._claimable(view)
+        raise Refused(Blocked(Code.LOST_RACE, "others kept writing to the ticket", "claim again", retryable=True))
+
+    async def _write(self, view: View, standing: Standing | None, record: Record) -> Journaled | None:
+        if standing is None:
+            # Birth: the ledger first stands without a holder, under both places; the claim then takes `done/` away.
+            born = Record(ticket=view.ticket, sequence=1, status="unclaimed")
+            outcome = await self._journal.write(view, None, born, "born", when=view.now)
+            if not isinstance(outcome, Journaled):
+                self._require_decided(outcome)
+                return None
+            standing = outcome.standing
+        event = "claimed" if record.generation == 1 else f"claimed by generation {record.generation}"
+        outcome = await self._journal.write(view, standing, record, event, when=view.now)
+        if isinstance(outcome, Journaled):
+            return outcome
+        self._require_decided(outcome)
+        return None
+
+    def _claimable(self, view: View) -> tuple[Policy, Issue]:
+        policy, issue_ = _claimable(view)
+        if self._resume:
+            return policy, issue_
+        # The operator's switch for incidents: interrupted tickets are found and shown, not resumed.
+        return policy.model_copy(update={"resume": policy.resume.model_copy(update={"enabled": False})}), issue_
+
+    def _require_decided(self, outcome: Lost | Undecided) -> None:
+        if isinstance(outcome, Undecided):
+            raise Refused(
+                Blocked(
+                    Code.UNKNOWN_OUTCOME,
+                    f"GitHub does not say whether the claim was written: {outcome.reason}",
+                    "run the same command again: the same claim id gets the same grant",
+                    retryable=True,
+                )
+            )
+
+    async def _work(self, view: View, policy: Policy, issue_: Issue, request: ClaimRequest) -> Work:
+        known = view.record.work if view.record else None
+        recorded = known.trunk if known else None
+        if recorded is not None and request.trunk not in (None, recorded):
+            raise Refused(
+                Blocked(
+                    Code.TRUNK_UNCLEAR,
+                    f"the ticket's work goes to {recorded!r}",
+                    "claim without --trunk; a ticket that was begun is moved by a person",
+                )
+            )
+        existing = await self._existing(view, policy, recorded)
+        names = [b.name for b in existing]
+        chosen = choose_trunk(request.trunk, recorded, names, policy.trunks, view.observation.default_branch)
+        if isinstance(chosen, Blocked):
+            raise Refused(chosen)
+        head = next(b.sha for b in existing if b.name == chosen.name)
+        if known is not None and view.record is not None and view.record.published is not None:
+            return known
+        # Nothing was published yet, so the work may as well start from the trunk as it is now.
+        branch = known.branch if known else ticket_branch(view.ticket, issue_.title)
+        return Work(branch=branch, trunk=chosen.name, base_sha=head)
+
+    async def _existing(self, view: View, policy: Policy, recorded: str | None) -> list[Branch]:
+        if recorded is not None:
+            trunk = view.observation.trunk
+            return [trunk] if trunk is not None else []
+        found = await asyncio.gather(*(view.repo.find_branches(p) for p in literal_prefixes(policy.trunks)))
+        return [branch for branches in found for branch in branches]
+
+    def _grant(self, view: View, standing: Standing, policy: Policy) -> Grant:
+        record, lease, work = standing.record, standing.record.lease, standing.record.work
+        if lease is None or work is None:
+            raise Refused(Blocked(Code.FROZEN, "the record names no holder or no trunk", "a person has to look"))
+        claims = Claims(view.repo.id, view.ticket, lease.generation, lease.nonce)
+        published = record.published.sha if record.published else None
+        return Grant(
+            repository=RepositoryInfo(
+                id=view.repo.id, owner=view.repo.owner, name=view.repo.name, clone_url=view.repo.clone_url
+            ),
+            ticket=view.ticket,
+            generation=lease.generation,
+            nonce=lease.nonce,
+            lease_token=issue(*self._keys.lease_key, claims),
+            expires_at=lease.expires_at,
+            ttl_s=int(policy.lease.ttl.total_seconds()),
+            heartbeat_every_s=int(policy.lease.heartbeat.total_seconds()),
+            ledger_ref=view.ledger.refs.active(view.ticket),
+            ledger_head=standing.entry.sha,
+            namespace=view.ledger.refs.namespace,
+            branch=work.branch,
+            trunk=work.trunk,
+            base_sha=work.base_sha,
+            published_sha=published,
+            head_sha=published or work.base_sha,
+            public_keys=self._keys.public_keys_base64(),
+            verify=policy.verify,
+            brief=brief_of(view, standing.record, just_granted=True),
+        )
+
+
+def _claimable(view: View) -> tuple[Policy, Issue]:
+    """The policy and Issue of a ticket that could be claimed at all. Raises Refused."""
+    if view.frozen is not None:
+        raise Refused(frozen_refusal(view))
+    observation = view.observation
+    if observation.is_pull_request:
+        raise Refused(
+            Blocked(
+                Code.NOT_A_TICKET,
+                f"#{view.ticket} is a pull request, not an Issue",
+                "claim the number of the Issue that the pull request is for",
+            )
+        )
+    if observation.issue is None:
+        raise Refused(
+            Blocked(Code.NOT_FOUND, f"there is no Issue #{view.ticket}", "check the repository and the number")
+        )
+    if observation.issue.state != "OPEN":
+        raise Refused(
+            Blocked(
+                Code.ISSUE_CLOSED,
+                f"Issue #{view.ticket} is closed",
+                "reopen the Issue if there is work left, then claim again",
+            )
+        )
+    policy = view.usable_policy
+    if policy is None:
+        problems = "; ".join(f"line {p.line}: {p.message}" for p in view.policy.problems)
+        reason = f"the policy cannot be used ({problems})" if problems else "the default branch has no policy file"
+        raise Refused(Blocked(Code.NO_POLICY, reason, "add or mend .github/agent-recovery.yml on the default branch"))
+    return policy, observation.issue
+
+
+def _is_same_claim(record: Record, request: ClaimRequest) -> bool:
+    return record.lease is not None and record.lease.claim_id_hash == _hashed(request.claim_id)
+
+
+def _hashed(claim_id: str) -> str:
+    return hashlib.sha256(claim_id.encode()).hexdigest()
+
+
+def _claimed(
+    view: View, standing: Standing | None, request: ClaimRequest, passed: gates.Pass, work: Work, login: str
+) -> Record:
+    before = standing.record if standing else Record(ticket=view.ticket, sequence=1, status="unclaimed")
+    generation = before.generation + 1
+    lease = Lease(
+        generation=generation,
+        nonce=secrets.token_hex(16),
+        holder=request.holder,
+        login=login,
+        claim_id_hash=_hashed(request.claim_id),
+        granted_at=view.now,
+        expires_at=view.now + (view.usable_policy or Policy()).lease.ttl,
+        renewals_seen=before.renewals,
+    )
+    record = before.model_copy(
+        update={
+            "status": "recovering",
+            "generation": generation,
+            "lease": lease,
+            "work": work,
+            "attempts": gates.after_claim(before, passed, now=view.now, heartbeat_at=view.heartbeat_at),
+        }
+    )
+    return record.model_copy(update={"checkpoint": derived(record, record.checkpoint, now=view.now)})
+
+
+def _check_run_permit(view: View, record: Record, author: str) -> tuple[Permit, ...]:
+    """A claim creates the new generation's check-run before it answers, where a head exists (R18)."""
+    head = view.head
+    sha = head.sha if isinstance(head, AtPublished) else head.head if isinstance(head, Foreign) else None
+    if sha is None:
+        return ()
+    action = CreateCheckRun(sha, record.generation, "a new generation begins")
+    return (permit_for(action, author=author, round_id="claim"),)
+
+
+def _no_head() -> Head:
+    return NothingPublished(None)

@@ -1,0 +1,142 @@
+"""The controller's public face: what the HTTP side calls, and the loop it starts and stops."""
+
+import asyncio
+
+import structlog
+
+from app.controller.act import Actor
+from app.controller.authors import Authors
+from app.controller.briefing import brief_of
+from app.controller.claiming import Claiming
+from app.controller.clock import Clock
+from app.controller.database import Database
+from app.controller.heartbeats import Heartbeats
+from app.controller.holding import Holding
+from app.controller.journal import Journal
+from app.controller.keyring import Keyring
+from app.controller.loop import Loop
+from app.controller.pokes import PokeStore
+from app.controller.project import Projector
+from app.controller.reporting import Reporter
+from app.controller.round import Rounds
+from app.controller.sweep import Sweeper
+from app.controller.view import Views
+from app.controller.witnesses import Witnesses
+from app.controller.witnessing import Witnessing
+from app.domain.agent_api import (
+    CheckpointRequest,
+    ClaimRequest,
+    EvidenceRequest,
+    Grant,
+    HandoffRequest,
+    HeartbeatAnswer,
+    HeartbeatRequest,
+    WriteAnswer,
+)
+from app.domain.brief import Brief
+from app.domain.outcome import Blocked, Code, Refused
+from app.domain.token import Claims
+from app.github.budget import counting
+from app.github.client import GitHub
+from app.github.errors import GitHubError
+
+log = structlog.get_logger()
+
+
+class Controller:
+    """Everything the service does to tickets. `writes` off: reads and briefs only, no write to GitHub at all."""
+
+    def __init__(
+        self,
+        *,
+        github: GitHub,
+        database: Database,
+        pokes: PokeStore,
+        keys: Keyring,
+        clock: Clock,
+        boot_id: str | None = None,
+        writes: bool = True,
+        resume: bool = True,
+        workers: int = 4,
+    ) -> None:
+        authors = Authors(boot_id)
+        heartbeats = Heartbeats(database, clock)
+        witnessing = Witnessing(Witnesses(database), keys)
+        projector = Projector(keys)
+        journal = Journal(witnessing)
+        actor = Actor(projector)
+        self._writes = writes
+        self._views = Views(github, keys, heartbeats, witnessing)
+        self._claiming = Claiming(self._views, journal, actor, keys, authors, resume=resume)
+        self._holding = Holding(self._views, journal, projector, heartbeats, witnessing, pokes)
+        rounds = Rounds(self._views, journal, actor, projector, Reporter(projector), authors)
+        self._sweeper = Sweeper(github, self._views, pokes)
+        self._loop = Loop(rounds, self._sweeper, pokes, clock, workers)
+
+    async def claim(self, owner: str, name: str, ticket: int, request: ClaimRequest, login: str) -> Grant:
+        """Make `login` the holder of a ticket. Raises Refused, GitHubError."""
+        self._require_writes()
+        with counting("claim"):
+            return await self._claiming.claim(owner, name, ticket, request, login)
+
+    async def brief(self, owner: str, name: str, ticket: int) -> Brief:
+        """What a fresh agent must know about a ticket. Writes nothing. Raises Refused, GitHubError."""
+        with counting("brief"):
+            view = await self._views.look(owner, name, ticket)
+        return brief_of(view, view.record, just_granted=False)
+
+    async def evidence(
+        self, owner: str, name: str, ticket: int, claims: Claims, request: EvidenceRequest
+    ) -> WriteAnswer:
+        """End a recovery with what the agent's side found. Raises Refused, GitHubError."""
+        self._require_writes()
+        with counting("evidence"):
+            return await self._holding.evidence(owner, name, ticket, claims, request)
+
+    async def checkpoint(
+        self, owner: str, name: str, ticket: int, claims: Claims, request: CheckpointRequest
+    ) -> WriteAnswer:
+        """Store a checkpoint of the holder. Raises Refused, GitHubError."""
+        self._require_writes()
+        with counting("checkpoint"):
+            return await self._holding.checkpoint(owner, name, ticket, claims, request)
+
+    async def handoff(self, owner: str, name: str, ticket: int, claims: Claims, request: HandoffRequest) -> WriteAnswer:
+        """Give the ticket back. Raises Refused, GitHubError."""
+        self._require_writes()
+        with counting("handoff"):
+            return await self._holding.handoff(owner, name, ticket, claims, request)
+
+    async def heartbeat(
+        self, owner: str, name: str, ticket: int, claims: Claims, request: HeartbeatRequest
+    ) -> HeartbeatAnswer:
+        """Note that the holder lives. Raises Refused, GitHubError."""
+        with counting("heartbeat"):
+            return await self._holding.heartbeat(owner, name, ticket, claims, request)
+
+    async def start_up(self) -> None:
+        """Poke every ticket in progress, whatever events were lost. Failures are logged; the sweep comes again."""
+        try:
+            poked = await self._sweeper.sweep()
+        except GitHubError as error:
+            log.warning("start-up sweep not finished", error=str(error))
+        else:
+            log.info("start-up sweep", poked=poked)
+
+    async def work(self, stop: asyncio.Event) -> None:
+        """Run the loop until `stop` is set. With writes off pokes are kept and nothing is run."""
+        if self._writes:
+            await self._loop.run(stop)
+        else:
+            await stop.wait()
+
+    def _require_writes(self) -> None:
+        if not self._writes:
+            raise Refused(
+                Blocked(
+                    Code.WRITES_OFF,
+                    "the operator has switched all writes off",
+                    "try again when AGENT_RECOVERY_WRITES is on again",
+                    retryable=True,
+                )
+            )

@@ -1,0 +1,70 @@
+"""Journaling: the one place where the controller writes ledgers.
+
+Every write is a compare-and-set against the ledger commit that the decision was made from. What if it happened and we
+did not hear: the ledger's `write` reads the refs and says Won, Lost or Undecided (the ownership protocol, R8). What if
+two of us do it: one wins, the other is Lost and decides afresh. What if our lease is gone: then the head has moved.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.controller.view import View
+from app.controller.witnessing import Witnessing
+from app.domain.model import Instant
+from app.domain.record import Record
+from app.github.refs import RefUpdate
+from app.ledger.api import Lost, Standing, Undecided, Won
+
+FRESH_S = 5.0
+"""How long a won compare-and-set is taken as the present head without reading it again (narrows R4's window)."""
+
+
+@dataclass(frozen=True)
+class Journaled:
+    """Our commit is in the ledger; `since` is the local monotonic moment at which we knew."""
+
+    standing: Standing
+    since: float
+
+    @property
+    def is_fresh(self) -> bool:
+        return time.monotonic() - self.since < FRESH_S
+
+
+class Journal:
+    """Writes records, and lets the witness table see each one."""
+
+    def __init__(self, witnessing: Witnessing) -> None:
+        self._witnessing = witnessing
+
+    async def write(
+        self,
+        view: View,
+        base: Standing | None,
+        record: Record,
+        event: str,
+        *,
+        when: Instant,
+        also: Sequence[RefUpdate] = (),
+        request: str | None = None,
+    ) -> Journaled | Lost | Undecided:
+        """Put `record` on top of `base` under `active/`. `record.sequence` is set here; `also` are other refs that move
+        in the same update. The published commit becomes the second parent, so it stays reachable.
+        """
+        sequence = base.record.sequence + 1 if base else 1
+        published = record.published.sha if record.published else None
+        outcome = await view.ledger.write(
+            view.ticket,
+            base=base,
+            record=record.model_copy(update={"sequence": sequence}),
+            event=event,
+            code_parent=published if base else None,
+            also=also,
+            request=request,
+            when=when,
+        )
+        if not isinstance(outcome, Won):
+            return outcome
+        await self._witnessing.saw(view.repo, view.ledger, outcome.standing)
+        return Journaled(outcome.standing, time.monotonic())

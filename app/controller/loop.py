@@ -1,0 +1,121 @@
+"""The loop: take a due key, run its round, settle it. Workers may run in several processes on one database.
+
+A key whose run failed is due again with growing delay; nothing is lost by an exception, because the row is only removed
+after a run that ended.
+"""
+
+import asyncio
+from datetime import datetime, timedelta
+
+import structlog
+
+from app.controller.clock import Clock
+from app.controller.pokes import Extension, Poke, PokeStore
+from app.controller.round import Ended, Rounds
+from app.controller.sweep import Sweeper
+from app.domain.keys import RepositoryKey, TicketKey, parse_key
+from app.github.budget import counting
+from app.github.errors import GitHubError, NotFound, RateLimited, Suspended
+
+SWEEP_EVERY_S = 300.0
+IDLE_S = 1.0
+"""How long a worker sleeps at most without a poke of this process; another process may poke, too."""
+EXTEND_EVERY_S = 5.0
+AFTER_FAILURE = timedelta(seconds=5)
+LONGEST_DELAY = timedelta(minutes=10)
+
+log = structlog.get_logger()
+
+
+class Loop:
+    """Workers over the poke store, and the sweep timer."""
+
+    def __init__(self, rounds: Rounds, sweeper: Sweeper, pokes: PokeStore, clock: Clock, workers: int = 4) -> None:
+        self._rounds = rounds
+        self._sweeper = sweeper
+        self._pokes = pokes
+        self._clock = clock
+        self._workers = workers
+        self._failures: dict[str, int] = {}
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until `stop` is set; returns when the running rounds have ended."""
+        names = [f"worker-{n}" for n in range(self._workers)]
+        async with asyncio.TaskGroup() as group:
+            for name in names:
+                group.create_task(self._work(name, stop))
+            group.create_task(self._sweep(stop))
+
+    async def _work(self, name: str, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            poke = await self._pokes.take(name)
+            if poke is None:
+                await self._idle(stop)
+                continue
+            await self._pokes.settle(poke, await self._run(poke))
+
+    async def _idle(self, stop: asyncio.Event) -> None:
+        due = await self._pokes.next_due()
+        wait = IDLE_S if due is None else min(IDLE_S, max((due - self._clock()).total_seconds(), 0.01))
+        self._pokes.poked.clear()
+        tasks = [asyncio.ensure_future(event.wait()) for event in (self._pokes.poked, stop)]
+        _, pending = await asyncio.wait(tasks, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+        for task in pending:
+            task.cancel()
+
+    async def _run(self, poke: Poke) -> datetime | None:
+        extending = asyncio.create_task(self._extend(poke))
+        try:
+            with counting("loop"):
+                ended = await self._one(poke.key)
+        except (NotFound, Suspended) as error:
+            log.info("key dropped", key=poke.key, error=str(error))
+            return None
+        except RateLimited as error:
+            return error.retry_at
+        except GitHubError as error:
+            return self._later(poke.key, str(error))
+        except Exception as error:
+            # A fault of ours must not stop the other keys; it is seen in the log and tried again.
+            log.exception("round failed", key=poke.key)
+            return self._later(poke.key, type(error).__name__)
+        finally:
+            extending.cancel()
+        self._failures.pop(poke.key, None)
+        log.info(
+            "round ended", key=poke.key, reason=ended.reason, again_at=ended.again_at and ended.again_at.isoformat()
+        )
+        return ended.again_at
+
+    async def _one(self, text: str) -> Ended:
+        key = parse_key(text)
+        if isinstance(key, TicketKey):
+            return await self._rounds.run(key)
+        if isinstance(key, RepositoryKey):
+            owner, _, name = key.repository.partition("/")
+            poked = await self._sweeper.sweep_repository(owner, name)
+            return Ended(None, f"{poked} tickets in progress were poked")
+        return Ended(None, "trunks have no rules of their own yet")
+
+    async def _extend(self, poke: Poke) -> None:
+        while True:
+            await asyncio.sleep(EXTEND_EVERY_S)
+            if await self._pokes.extend(poke) is Extension.CLAIM_LOST:
+                # Another worker runs the key now. Both are safe: every write is a compare-and-set or has a permit.
+                return
+
+    def _later(self, key: str, error: str) -> datetime:
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        delay = min(AFTER_FAILURE * (1 << min(failures - 1, 10)), LONGEST_DELAY)
+        log.warning("round not finished", key=key, error=error, failures=failures, again_in_s=delay.total_seconds())
+        return self._clock() + delay
+
+    async def _sweep(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            try:
+                await asyncio.wait_for(stop.wait(), SWEEP_EVERY_S)
+            except TimeoutError:
+                try:
+                    await self._sweeper.sweep()
+                except GitHubError as error:
+                    log.warning("sweep not finished", error=str(error))

@@ -1,0 +1,206 @@
+"""Projecting: the readable images of a record, rewritten when they differ from it.
+
+Each carries (generation, sequence). What if it happened and we did not hear, what if two of us do it: values are set,
+and the next look compares them with the record. What if our lease is gone: an old image blocks a person at worst; it
+permits the App nothing and is rewritten.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.controller.keyring import Keyring
+from app.controller.view import View
+from app.domain.decide import own_check_run, ticket_pull
+from app.domain.external_id import Projected, parse
+from app.domain.fencing import AtPublished, Foreign, Head
+from app.domain.handoff_comment import render
+from app.domain.handoff_marker import marker_of
+from app.domain.observation import CheckRun, Comment
+from app.domain.report import Frozen
+from app.domain.sealed_body import block, body_preimage, payload_of
+from app.domain.verdict import sharing, verdict_on
+from app.github.checks import CheckRunWrite
+from app.github.errors import NotFound
+from app.ledger.api import Standing
+
+
+@dataclass(frozen=True)
+class Images:
+    """Images that were just created: what the observation does not know yet. `pr` is open when it is set."""
+
+    pr: int | None = None
+    comment: int | None = None
+    check_run: int | None = None
+
+
+class Projector:
+    """Renders and writes projections."""
+
+    def __init__(self, keys: Keyring) -> None:
+        self._keys = keys
+
+    async def project(self, view: View, standing: Standing, head: Head, made: Images = Images()) -> int:
+        """Bring comment and check-run in line with the record. Returns the number of writes (0 at a fixed point)."""
+        return await self._project_comment(view, standing, head, made) + await self._project_check_run(
+            view, standing, head, made
+        )
+
+    def comment(self, view: View, standing: Standing, head: Head) -> str:
+        """The handoff comment of a record."""
+        payload, seal = self._sealed(view, standing)
+        return render(standing.record, head, payload=payload, seal=seal)
+
+    def unfinished_check_run(self, view: View, standing: Standing, head: Head, sha: str) -> CheckRunWrite:
+        """How a check-run is born: unfinished, so that a late one passes nothing."""
+        return CheckRunWrite(
+            head_sha=sha,
+            status="in_progress",
+            external_id=str(_projected(standing)),
+            title="Agent Recovery is looking at this commit",
+            summary=f"Generation {standing.record.generation} of ticket #{standing.record.ticket}.",
+            started_at=_moment(view, standing),
+        )
+
+    def check_run(self, view: View, standing: Standing, head: Head, sha: str) -> CheckRunWrite:
+        """What the check-run on a head says about a record."""
+        verdict = verdict_on(standing.record, head, view.observation)
+        payload, seal = self._sealed(view, standing)
+        others = _others(view, standing, sha)
+        at = _moment(view, standing)
+        return CheckRunWrite(
+            head_sha=sha,
+            status="completed" if verdict.conclusion else "in_progress",
+            conclusion=verdict.conclusion,
+            external_id=" ".join([str(_projected(standing)), *map(str, others)]),
+            title=verdict.title,
+            summary=verdict.summary,
+            text=block(payload, seal),
+            started_at=at,
+            completed_at=at if verdict.conclusion else None,
+        )
+
+    async def show_frozen(self, view: View, frozen: Frozen) -> int:
+        """Turn the newest check-run on the ticket branch red. Its external id stays: it is a witness."""
+        runs = [r for r in view.observation.check_runs if any(p.ticket == view.ticket for p in parse(r.external_id))]
+        if not runs:
+            return 0
+        newest = max(runs, key=lambda r: r.id)
+        title = "Frozen: the record of who holds this ticket cannot be trusted"
+        if (newest.status.lower(), newest.title) == ("completed", title):
+            return 0
+        run = CheckRunWrite(
+            head_sha=newest.sha,
+            status="completed",
+            conclusion="action_required",
+            external_id=newest.external_id,
+            title=title,
+            summary=f"{frozen.reason}\n\n- Seen now: {frozen.found}\n- Expected: {frozen.expected}",
+            text=newest.text or "",
+            completed_at=view.now,
+        )
+        await view.repo.update_check_run(newest.id, run)
+        return 1
+
+    def oldest_of(self, runs: Sequence[CheckRun], ticket: int, generation: int) -> int | None:
+        """The oldest check-run that shows this ticket in this generation."""
+        ids = [
+            r.id for r in runs if any((p.ticket, p.generation) == (ticket, generation) for p in parse(r.external_id))
+        ]
+        return min(ids, default=None)
+
+    async def _project_comment(self, view: View, standing: Standing, head: Head, made: Images) -> int:
+        known = _handoff_comment(view, standing)
+        id = made.comment or (known.id if known else None)
+        if id is None:
+            return 0
+        body = self.comment(view, standing, head)
+        if made.comment is None and known is not None and _same_text(known.body, body):
+            return 0
+        try:
+            await view.repo.edit_comment(id, body)
+        except NotFound:
+            # Somebody deleted it; the next look creates it anew, under a permit.
+            return 0
+        return 1
+
+    async def _project_check_run(self, view: View, standing: Standing, head: Head, made: Images) -> int:
+        sha = head.head if isinstance(head, Foreign) else head.sha if isinstance(head, AtPublished) else None
+        if sha is None:
+            return 0
+        id = made.check_run or own_check_run(standing.record, view.observation, sha)
+        if id is None:
+            return 0
+        run = self.check_run(view, standing, head, sha)
+        shown = next((r for r in view.observation.check_runs if r.id == id), None)
+        if shown is not None and _says(shown, run):
+            return 0
+        await view.repo.update_check_run(id, run)
+        return 1
+
+    def _sealed(self, view: View, standing: Standing) -> tuple[str, str]:
+        payload = payload_of(
+            standing.record,
+            repository_id=view.repo.id,
+            ledger_ref=view.ledger.refs.active(view.ticket),
+            ledger_commit=standing.entry.sha,
+        )
+        return payload, self._keys.sealer.seal(body_preimage(payload))
+
+
+def _handoff_comment(view: View, standing: Standing) -> Comment | None:
+    pull = ticket_pull(standing.record, view.observation)
+    if pull is None or pull.state != "OPEN":
+        return None
+    marker = marker_of(view.ticket)
+    return next((c for c in pull.comments if c.body.startswith(marker)), None)
+
+
+def _projected(standing: Standing) -> Projected:
+    record = standing.record
+    return Projected(record.ticket, record.generation, record.sequence, standing.entry.sha[:12])
+
+
+def _others(view: View, standing: Standing, sha: str) -> list[Projected]:
+    sharers = sharing(standing.record, view.observation, sha)
+    latest: dict[int, Projected] = {}
+    for run in view.observation.check_runs:
+        if run.sha == sha:
+            for p in parse(run.external_id):
+                if p.ticket in sharers and (
+                    p.ticket not in latest or (p.generation, p.sequence) > _rank(latest[p.ticket])
+                ):
+                    latest[p.ticket] = p
+    return [latest[ticket] for ticket in sorted(latest)]
+
+
+def _rank(p: Projected) -> tuple[int, int]:
+    return p.generation, p.sequence
+
+
+def _moment(view: View, standing: Standing) -> datetime:
+    written = standing.record.checkpoint.updated_at or (standing.record.lease and standing.record.lease.granted_at)
+    return min(written, view.now) if written else view.now
+
+
+def _same_text(shown: str, wanted: str) -> bool:
+    return shown.replace("\r\n", "\n").strip() == wanted.strip()
+
+
+def _says(shown: CheckRun, wanted: CheckRunWrite) -> bool:
+    """Whether a check-run shows what is wanted; times do not count, they are set with the rest."""
+    return (
+        shown.status.lower(),
+        (shown.conclusion or "").lower(),
+        shown.external_id,
+        shown.title or "",
+        (shown.summary or "").strip(),
+        (shown.text or "").strip(),
+    ) == (
+        wanted.status,
+        wanted.conclusion or "",
+        wanted.external_id,
+        wanted.title,
+        wanted.summary.strip(),
+        wanted.text.strip(),
+    )

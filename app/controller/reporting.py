@@ -1,0 +1,39 @@
+"""Telling a person, once, what only a person can settle.
+
+A frozen ledger takes no permit, so the report is found again by its marker and our App's id. What if it happened and we
+did not hear, or two of us do it: the next look sees both and keeps the oldest. No lease is involved.
+"""
+
+from app.controller.project import Projector
+from app.controller.view import View
+from app.domain.decide import ticket_pull
+from app.domain.observation import Pull
+from app.domain.report import Frozen, frozen_report, where_told
+
+
+class Reporter:
+    """Writes reports as new comments, because an edit notifies nobody."""
+
+    def __init__(self, projector: Projector) -> None:
+        self._projector = projector
+
+    async def report(self, view: View, frozen: Frozen) -> int:
+        """One comment on the ticket's PR, else on its Issue, and the check-run red. Returns the number of writes."""
+        pull = _newest_open_pull(view)
+        told = where_told(view.ticket, frozen, view.observation, pull)
+        written = 0
+        for double in told[1:]:
+            await view.repo.delete_comment(double.id)
+            written += 1
+        issue = view.observation.issue
+        number = pull.number if pull else issue.number if issue else None
+        if not told and number is not None:
+            await view.repo.create_comment(number, frozen_report(view.ticket, frozen, issue))
+            written += 1
+        return written + await self._projector.show_frozen(view, frozen)
+
+
+def _newest_open_pull(view: View) -> Pull | None:
+    if view.record is not None:
+        return ticket_pull(view.record, view.observation)
+    return next((p for p in view.observation.pulls if p.state == "OPEN"), None)

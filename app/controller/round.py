@@ -1,0 +1,291 @@
+"""One round of the loop for one ticket: observe, decide, journal, act, settle, project.
+
+A round with guarded writes makes one ledger commit that opens their permits and one with their results; any other round
+writes at most one. A round that changed something is followed by another look, so that what it assumed is checked; a
+second round on an unchanged world writes nothing.
+
+Accepted loss: a process that dies between two steps leaves an open permit, adopted by whoever looks next.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from app.controller.act import Actor, permit_for
+from app.controller.authors import Authors
+from app.controller.journal import Journal, Journaled
+from app.controller.project import Images, Projector
+from app.controller.reporting import Reporter
+from app.controller.view import View, Views
+from app.domain import permits
+from app.domain.decide import Situation, decide
+from app.domain.fencing import AtPublished, Head
+from app.domain.keys import TicketKey
+from app.domain.plan import (
+    Adopt,
+    CreateCheckRun,
+    CreateComment,
+    CreatePull,
+    Plan,
+    PullIsOpen,
+    RemoveComment,
+    ReopenPull,
+    RestoreBranch,
+    SealTail,
+    SetDraft,
+    StampLease,
+    Wait,
+)
+from app.domain.policy import Mode
+from app.domain.record import Permit, Record
+from app.domain.settling import Declined, Made, NotSent, Result, Unknown, settle
+from app.github.errors import GraphQLFailed
+from app.github.pulls import PullRefusal, PullRefused
+from app.github.refs import RefUpdate
+from app.ledger.api import Standing
+
+MAX_TURNS = 5
+"""Rounds in one run of a key. More than that is another's turn: the key is due again in a moment."""
+SECOND_LOOK = timedelta(seconds=5)
+AFTER_UNANSWERED = timedelta(seconds=10)
+AFTER_DECLINED = timedelta(minutes=2)
+MAX_RESULT_TRIES = 5
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The run is over. `again_at`: when to look again by itself; None = when something happens."""
+
+    again_at: datetime | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Again:
+    """Something changed or was lost to somebody else: look afresh at once."""
+
+    reason: str
+
+
+class Rounds:
+    """Runs rounds for tickets."""
+
+    def __init__(
+        self, views: Views, journal: Journal, actor: Actor, projector: Projector, reporter: Reporter, authors: Authors
+    ) -> None:
+        self._views = views
+        self._journal = journal
+        self._actor = actor
+        self._projector = projector
+        self._reporter = reporter
+        self._authors = authors
+
+    async def run(self, key: TicketKey) -> Ended:
+        """Bring one ticket to where it should be. Raises GitHubError where GitHub does not answer."""
+        owner, _, name = key.repository.partition("/")
+        last = "nothing happened"
+        for _ in range(MAX_TURNS):
+            view = await self._views.look(owner, name, key.number)
+            with self._authors.run() as author:
+                outcome = await self._turn(view, author)
+            if isinstance(outcome, Ended):
+                return outcome
+            last = outcome.reason
+        return Ended(view.now + SECOND_LOOK, f"still changing: {last}")
+
+    async def _turn(self, view: View, author: str) -> Ended | Again:
+        policy = view.usable_policy
+        if policy is None or policy.mode is Mode.OBSERVE:
+            return Ended(None, "the repository's policy allows no writes")
+        if view.frozen is not None:
+            await self._reporter.report(view, view.frozen)
+            return Ended(None, f"frozen: {view.frozen.reason}")
+        standing, head = view.standing, view.head
+        if standing is None or head is None:
+            return Ended(None, "not a ticket: nobody has claimed it")
+        if standing.place == "done" or standing.unborn:
+            return Ended(None, f"the ticket is {standing.record.status}")
+        plan = decide(
+            Situation(
+                observation=view.observation,
+                record=standing.record,
+                policy=policy,
+                head=head,
+                tail=standing.tail,
+                author_is_dead=self._authors.is_dead,
+                heartbeat_at=view.heartbeat_at,
+            )
+        )
+        return await self._carry_out(view, standing, head, plan, author)
+
+    async def _carry_out(self, view: View, standing: Standing, head: Head, plan: Plan, author: str) -> Ended | Again:
+        for action in plan:
+            log.info("planned", ticket=view.ticket, action=type(action).__name__, reason=action.reason)
+        if plan and isinstance(plan[0], Adopt):
+            return await self._adopt(view, standing, head, plan[0].permits, author)
+        if plan and isinstance(plan[0], RestoreBranch):
+            return await self._restore(view, standing, plan[0])
+        waits = [a for a in plan if isinstance(a, Wait)]
+        if any(w.until for w in waits):
+            return Ended(max(w.until for w in waits if w.until), waits[0].reason)
+        guarded = [a for a in plan if isinstance(a, CreatePull | CreateComment | CreateCheckRun)]
+        round_id = secrets.token_hex(6)
+        opening = [permit_for(a, author=author, round_id=round_id) for a in guarded]
+        noted = _noted(standing.record, plan, view.now)
+        record = permits.opened(noted, tuple(opening), round_id=round_id, author=author, now=view.now)
+        if record != standing.record or any(isinstance(a, SealTail) for a in plan):
+            event = "permits opened" if opening else _event_of(plan)
+            journaled = await self._journal.write(view, standing, record, event, when=view.now)
+            if not isinstance(journaled, Journaled):
+                return Again(f"the ledger moved on while writing ({type(journaled).__name__})")
+            standing = journaled.standing
+        results = await self._actor.send(view, standing, head, opening)
+        return await self._finish(view, standing, head, plan, results)
+
+    async def _finish(
+        self, view: View, standing: Standing, head: Head, plan: Plan, results: Sequence[Result]
+    ) -> Ended | Again:
+        settled = await self._settled(view, standing, results) if results else standing
+        if settled is None:
+            return Again("the ledger moved on while the results were written")
+        outcome = await self._unguarded(view, settled, plan)
+        if isinstance(outcome, Again):
+            return outcome
+        made = _images(results)
+        written = outcome + await self._projector.project(view, settled, head, made)
+        if any(isinstance(r, Unknown) for r in results):
+            return Ended(view.now + AFTER_UNANSWERED, "GitHub did not answer a write")
+        declined = next((r for r in results if isinstance(r, Declined)), None)
+        if declined is not None:
+            return Ended(view.now + AFTER_DECLINED, f"GitHub refused: {declined.reason}")
+        if written or results:
+            return Ended(view.now + SECOND_LOOK, "something was written; a second look checks it")
+        return Ended(None, "as it should be")
+
+    async def _settled(self, view: View, standing: Standing, results: Sequence[Result]) -> Standing | None:
+        """Write a round's results. Who built on our permits in the meantime carried them over, so the results are
+        settled on top of whatever stands now.
+        """
+        for _ in range(MAX_RESULT_TRIES):
+            record = settle(standing.record, results)
+            if record == standing.record:
+                return standing
+            event = "results noted"
+            journaled = await self._journal.write(view, standing, record, event, when=view.now)
+            if isinstance(journaled, Journaled):
+                return journaled.standing
+            reading = await view.ledger.read(view.ticket)
+            if not isinstance(reading, Standing) or reading.place != "active":
+                return None
+            standing = reading
+        return None
+
+    async def _adopt(
+        self, view: View, standing: Standing, head: Head, adoptable: Sequence[Permit], author: str
+    ) -> Ended | Again:
+        found = await self._actor.probe(view, adoptable)
+        record = permits.adopted(settle(standing.record, found), tuple(adoptable), author=author, now=view.now)
+        journaled = await self._journal.write(view, standing, record, "permits adopted", when=view.now)
+        if not isinstance(journaled, Journaled):
+            return Again("somebody else adopted first")
+        standing = journaled.standing
+        mine = [p for p in standing.record.open if p.author == author]
+        wanted = [p for p in mine if _still_wanted(p, standing.record, head)]
+        dropped: list[Result] = [NotSent(p) for p in mine if p not in wanted]
+        results = [*dropped, *await self._actor.send(view, standing, head, wanted)]
+        settled = await self._settled(view, standing, results)
+        if settled is None or not any(isinstance(r, Unknown) for r in results):
+            return Again("adopted permits are settled")
+        return Ended(view.now + AFTER_UNANSWERED, "GitHub did not answer a write")
+
+    async def _restore(self, view: View, standing: Standing, action: RestoreBranch) -> Ended | Again:
+        """The branch goes back in the same update as the ledger, so it cannot overwrite what a holder publishes at this
+        moment; the foreign head is kept.
+        """
+        name = f"refs/heads/{action.branch}"
+        zero = "0" * 40
+        also = [RefUpdate(name, action.found or zero, action.published, force=True)]
+        if action.found is not None:
+            kept = view.ledger.refs.recovered(view.ticket, action.found)
+            if not any(r.name == kept for r in await view.repo.matching_refs(kept.removeprefix("refs/"))):
+                also.append(RefUpdate(kept, zero, action.found))
+        projections = standing.record.projections
+        if action.reopen_pr is not None:
+            projections = projections.model_copy(update={"reopen_pr": action.reopen_pr})
+        record = standing.record.model_copy(update={"projections": projections})
+        journaled = await self._journal.write(view, standing, record, "branch put back", when=view.now, also=also)
+        if not isinstance(journaled, Journaled):
+            return Ended(view.now + SECOND_LOOK, "the branch could not be put back yet")
+        return Again("the branch is back")
+
+    async def _unguarded(self, view: View, standing: Standing, plan: Plan) -> int | Again:
+        """Writes whose own precondition guards them. Returns how many were made."""
+        written = 0
+        for action in plan:
+            if isinstance(action, RemoveComment):
+                await view.repo.delete_comment(action.comment_id)
+                written += 1
+            elif isinstance(action, ReopenPull):
+                return await self._reopen(view, standing, action)
+            elif isinstance(action, SetDraft):
+                return await self._set_draft(view, standing, action)
+        return written
+
+    async def _reopen(self, view: View, standing: Standing, action: ReopenPull) -> Again | int:
+        answer = await view.repo.reopen_pull(action.number)
+        if not isinstance(answer, PullRefused):
+            return Again("the PR is open again")
+        log.warning("reopening refused", ticket=view.ticket, pull=action.number, answer=answer.message)
+        if answer.kind in (PullRefusal.HEAD_MISSING, PullRefusal.NO_COMMITS):
+            # GitHub has not noticed yet that the branch is back; the second look tries again.
+            return 1
+        # The closed PR is given up: the next round opens a new one under a permit.
+        projections = standing.record.projections.model_copy(update={"pr_number": None})
+        record = standing.record.model_copy(update={"projections": projections})
+        await self._journal.write(view, standing, record, "PR cannot be reopened", when=view.now)
+        return Again("a new PR replaces the closed one")
+
+    async def _set_draft(self, view: View, standing: Standing, action: SetDraft) -> Again | int:
+        try:
+            await view.repo.set_draft(action.node_id, action.draft)
+        except GraphQLFailed as refusal:
+            log.warning("draft state not changed", ticket=view.ticket, answer=str(refusal))
+            return 0
+        projections = standing.record.projections.model_copy(update={"made_ready": not action.draft})
+        record = standing.record.model_copy(update={"projections": projections})
+        event = "PR is a draft again" if action.draft else "PR is ready for review"
+        await self._journal.write(view, standing, record, event, when=view.now)
+        return Again("the PR's draft state follows the record")
+
+
+def _noted(record: Record, plan: Plan, now: datetime) -> Record:
+    """The record with what this plan writes down without any outside write."""
+    for action in plan:
+        if isinstance(action, StampLease) and record.lease is not None:
+            lease = record.lease.model_copy(update={"expires_at": action.expires_at, "renewals_seen": record.renewals})
+            record = record.model_copy(update={"lease": lease})
+        elif isinstance(action, PullIsOpen):
+            projections = record.projections.model_copy(update={"reopen_pr": None, "pr_number": action.number})
+            record = record.model_copy(update={"projections": projections})
+    return record
+
+
+def _event_of(plan: Plan) -> str:
+    names = {StampLease: "lease renewed", SealTail: "sealed by the service", PullIsOpen: "PR is open again"}
+    return next((names[type(a)] for a in plan if type(a) in names), "noted")
+
+
+def _images(results: Sequence[Result]) -> Images:
+    made = {r.permit.kind: r.number for r in results if isinstance(r, Made)}
+    return Images(pr=made.get("pr_create"), comment=made.get("comment_create"), check_run=made.get("check_run_create"))
+
+
+def _still_wanted(permit: Permit, record: Record, head: Head) -> bool:
+    if permit.kind == "check_run_create":
+        return permit.target.generation == record.generation
+    return not (permit.kind == "pr_create" and isinstance(head, AtPublished) and record.projections.pr_number)

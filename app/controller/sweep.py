@@ -1,0 +1,58 @@
+"""Sweeps: what happens when no event came. Level-triggered: every active ticket is poked, so lost events lose nothing.
+
+Start-up reads the installations, their repositories and the active index of each, and nothing else: the cost follows
+tickets in progress, never finished ones (the second specification, 40.3).
+"""
+
+import structlog
+
+from app.controller.pokes import PokeStore
+from app.controller.view import Views
+from app.domain.keys import TicketKey, is_repository_name
+from app.github.budget import counting
+from app.github.client import GitHub
+from app.github.errors import GitHubError
+
+log = structlog.get_logger()
+
+
+class Sweeper:
+    """Pokes every ticket in progress of every repository the App is installed on."""
+
+    def __init__(self, github: GitHub, views: Views, pokes: PokeStore) -> None:
+        self._github = github
+        self._views = views
+        self._pokes = pokes
+
+    async def sweep(self) -> int:
+        """Poke all active tickets; returns how many. A repository or installation that does not answer (suspended,
+        gone) is passed over and logged: it must not stop the others.
+        """
+        poked = 0
+        with counting("sweep"):
+            for installation in await self._github.installations():
+                if installation.suspended:
+                    log.info("installation suspended", installation=installation.id)
+                    continue
+                try:
+                    repositories = await self._github.installation_repositories(installation.id)
+                except GitHubError as error:
+                    log.warning("installation not swept", installation=installation.id, error=str(error))
+                    continue
+                for repository in repositories:
+                    poked += await self.sweep_repository(repository.owner, repository.name)
+        return poked
+
+    async def sweep_repository(self, owner: str, name: str) -> int:
+        """Poke the active tickets of one repository; returns how many."""
+        full_name = f"{owner}/{name}"
+        if not is_repository_name(full_name):
+            return 0
+        try:
+            ledger, _, _ = await self._views.ledger(owner, name)
+            tickets = await ledger.active_tickets()
+        except GitHubError as error:
+            log.warning("repository not swept", repository=full_name, error=str(error))
+            return 0
+        await self._pokes.poke(*(str(TicketKey(full_name, ticket)) for ticket, _ in tickets))
+        return len(tickets)

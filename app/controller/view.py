@@ -1,0 +1,149 @@
+"""One look at a ticket: GitHub's state, the ledger, the policy, and whether the ledger may be acted on at all."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.controller.clock import Clock
+from app.controller.heartbeats import Heartbeats, Holder
+from app.controller.keyring import Keyring
+from app.controller.witnessing import Witnessing
+from app.domain.fencing import Head, Relation, head_of, needs_relation
+from app.domain.observation import Observation
+from app.domain.policy import Policy
+from app.domain.policy_text import PolicyReading, read_policy
+from app.domain.record import Record
+from app.domain.refs import DEFAULT_NAMESPACE, LedgerRefs
+from app.domain.report import Frozen
+from app.github.client import GitHub
+from app.github.history import Comparison
+from app.github.repository import Repository
+from app.ledger.api import Absent, ApiLedger, Damaged, Standing
+
+_KEPT_COMPARISONS = 512
+_KEPT_REPOSITORIES = 256
+
+
+@dataclass(frozen=True)
+class View:
+    """What a decision or an answer is made from. `standing` is None where no ledger stands or it is damaged; then
+    `frozen` says whether that is a fault. `comparison` is there where the branch is not where it was published.
+    """
+
+    repo: Repository
+    ledger: ApiLedger
+    ticket: int
+    observation: Observation
+    policy: PolicyReading
+    standing: Standing | None
+    frozen: Frozen | None
+    head: Head | None
+    comparison: Comparison | None
+    heartbeat_at: datetime | None
+
+    @property
+    def now(self) -> datetime:
+        return self.observation.now
+
+    @property
+    def record(self) -> Record | None:
+        return self.standing.record if self.standing else None
+
+    @property
+    def usable_policy(self) -> Policy | None:
+        return self.policy.policy
+
+
+class Views:
+    """Looks at tickets. Keeps what is immutable (verified ledger commits, comparisons of two commits), no state."""
+
+    def __init__(self, github: GitHub, keys: Keyring, heartbeats: Heartbeats, witnessing: Witnessing) -> None:
+        self._github = github
+        self._keys = keys
+        self._heartbeats = heartbeats
+        self._witnessing = witnessing
+        self._ledgers: OrderedDict[int, ApiLedger] = OrderedDict()
+        self._comparisons: OrderedDict[tuple[int, str, str], Comparison] = OrderedDict()
+
+    async def look(self, owner: str, name: str, ticket: int) -> View:
+        """Read the ledger and GitHub's state, in a number of requests that depends on neither's age or size.
+
+        The ledger is read first, because it names the branch to look at. Raises GitHubError where GitHub does not
+        answer: half a look is no look.
+        """
+        repo = await self._github.repository(owner, name)
+        ledger = self.ledger_of(repo)
+        reading = await ledger.read(ticket)
+        observation = await self._observe(repo, ticket, reading)
+        policy = read_policy(observation.policy_text)
+        if policy.policy is not None and policy.policy.ledger.namespace != ledger.refs.namespace:
+            ledger = self._ledger(repo, LedgerRefs(policy.policy.ledger.namespace))
+            reading = await ledger.read(ticket)
+            observation = await self._observe(repo, ticket, reading)
+        frozen = await self._witnessing.judge(repo, ledger, ticket, reading, observation)
+        if frozen is not None and not isinstance(reading, Damaged):
+            # The ledger was read before the witnesses: somebody may just have written both.
+            reading = await ledger.read(ticket)
+            frozen = await self._witnessing.judge(repo, ledger, ticket, reading, observation)
+        standing = reading if isinstance(reading, Standing) else None
+        comparison = await self._compare(repo, standing.record, observation) if standing and not frozen else None
+        return View(
+            repo=repo,
+            ledger=ledger,
+            ticket=ticket,
+            observation=observation,
+            policy=policy,
+            standing=standing,
+            frozen=frozen,
+            head=_head(standing, observation, comparison),
+            comparison=comparison,
+            heartbeat_at=await self._heartbeat(repo, standing),
+        )
+
+    async def ledger(self, owner: str, name: str) -> tuple[ApiLedger, Repository, Clock]:
+        """The ledgers of a repository by name, with the clock that follows GitHub's."""
+        repo = await self._github.repository(owner, name)
+        return self.ledger_of(repo), repo, self._github.clock.now
+
+    def ledger_of(self, repo: Repository) -> ApiLedger:
+        """The ledgers of a repository, in the namespace its policy named when it was last read."""
+        known = self._ledgers.get(repo.id)
+        return known if known is not None else self._ledger(repo, LedgerRefs(DEFAULT_NAMESPACE))
+
+    def _ledger(self, repo: Repository, refs: LedgerRefs) -> ApiLedger:
+        ledger = ApiLedger(repo, refs, self._keys.public_keys, self._keys.sealer, self._keys.secrets_of(repo.id))
+        self._ledgers[repo.id] = ledger
+        while len(self._ledgers) > _KEPT_REPOSITORIES:
+            self._ledgers.popitem(last=False)
+        return ledger
+
+    async def _observe(self, repo: Repository, ticket: int, reading: Standing | Absent | Damaged) -> Observation:
+        work = reading.record.work if isinstance(reading, Standing) else None
+        return await repo.observe(ticket, work.branch if work else None, work.trunk if work else None)
+
+    async def _compare(self, repo: Repository, record: Record, observation: Observation) -> Comparison | None:
+        pair = needs_relation(record, observation)
+        if pair is None:
+            return None
+        key = (repo.id, *pair)
+        if key not in self._comparisons:
+            self._comparisons[key] = await repo.compare(*pair)
+            while len(self._comparisons) > _KEPT_COMPARISONS:
+                self._comparisons.popitem(last=False)
+        return self._comparisons[key]
+
+    async def _heartbeat(self, repo: Repository, standing: Standing | None) -> datetime | None:
+        lease = standing.record.lease if standing else None
+        if standing is None or lease is None:
+            return None
+        return await self._heartbeats.last_seen(
+            Holder(repo.id, str(standing.record.ticket), lease.generation, lease.nonce)
+        )
+
+
+def _head(standing: Standing | None, observation: Observation, comparison: Comparison | None) -> Head | None:
+    if standing is None:
+        return None
+    on_top = comparison is not None and comparison.status in ("ahead", "identical")
+    relation = None if comparison is None else Relation.ON_TOP if on_top else Relation.ELSEWHERE
+    return head_of(standing.record, observation, relation)

@@ -1,0 +1,90 @@
+"""The handoff comment: one per ticket PR, edited in place, readable by a person who never heard of us."""
+
+from app.domain.checkpoint import Step
+from app.domain.fencing import AtPublished, Foreign, Head, Tampered
+from app.domain.handoff_marker import marker_of
+from app.domain.model import instant_text
+from app.domain.plain_text import cut
+from app.domain.record import Record
+from app.domain.sealed_body import block
+from app.domain.untrusted import inline
+
+MAX_BYTES = 60_000
+"""Below GitHub's limit of 65,536 characters, in bytes, so that it always fits."""
+_LIST = 10
+_LINE_BYTES = 300
+
+_STATE = {
+    "unclaimed": "Waiting for an agent",
+    "recovering": "An agent is taking over",
+    "working": "Being worked on",
+    "waiting": "Waiting for an answer",
+    "ready": "Ready",
+    "held": "On hold",
+    "exhausted": "Needs a person: several attempts made no progress",
+    "landed": "Landed",
+    "cancelled": "Cancelled",
+    "abandoned": "Abandoned",
+}
+
+
+def render(record: Record, head: Head, *, payload: str, seal: str) -> str:
+    """The comment's text. Prose is cut first where it grows too long, the checkpoint never."""
+    machine = block(payload, seal)
+    prose = "\n\n".join(part for part in (_state(record), _table(record, head), *_lists(record)) if part)
+    room = MAX_BYTES - len(machine.encode()) - len(marker_of(record.ticket)) - 8
+    return f"{marker_of(record.ticket)}\n{cut(prose, room)}\n\n{machine}\n"
+
+
+def _state(record: Record) -> str:
+    lease = record.lease
+    state = _STATE[record.status]
+    if lease is None:
+        return f"**{state}** · generation {record.generation}"
+    holder = inline(lease.holder, 80)
+    return (
+        f"**{state}** · generation {record.generation} · held by {holder} until {instant_text(lease.expires_at)}\n\n"
+        "This comment is kept up to date by Agent Recovery. If the agent stops, another one can go on from here: "
+        f"`agent-recovery recover {record.ticket}`."
+    )
+
+
+def _table(record: Record, head: Head) -> str:
+    c, work = record.checkpoint, record.work
+    rows = [
+        ("Branch", f"`{work.branch}` → `{work.trunk}`" if work else "none yet"),
+        ("Published", _head(head)),
+        ("Steps", f"{len(c.completed_steps)} completed, {len(c.next_steps)} to go"),
+    ]
+    if record.projections.replaced_pr is not None:
+        rows.append(("Replaces", f"#{record.projections.replaced_pr}, which GitHub could not reopen"))
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)])
+
+
+def _head(head: Head) -> str:
+    if isinstance(head, AtPublished):
+        return f"{head.sha}" if head.fenced else f"{head.sha} (by the previous holder)"
+    if isinstance(head, Foreign):
+        return f"{head.published}; the branch has unpublished commits of somebody else on top ({head.head})"
+    if isinstance(head, Tampered):
+        return f"{head.published}; the branch does not contain it and is being put back"
+    return "nothing yet"
+
+
+def _lists(record: Record) -> list[str]:
+    c = record.checkpoint
+    parts = []
+    if c.next_steps:
+        parts.append("**Next**\n" + _bullets([_step(s) for s in c.next_steps]))
+    if c.blockers:
+        parts.append("**Blocked by**\n" + _bullets(list(c.blockers)))
+    return parts
+
+
+def _step(step: Step) -> str:
+    return f"{step.id}: {step.text}" if step.id else step.text
+
+
+def _bullets(texts: list[str]) -> str:
+    more = [f"- and {len(texts) - _LIST} more"] if len(texts) > _LIST else []
+    return "\n".join([*(f"- {inline(text, _LINE_BYTES)}" for text in texts[:_LIST]), *more])

@@ -1,0 +1,41 @@
+"""Reports: what a person must act on is a new comment that mentions the right person, once per edge."""
+
+from dataclasses import dataclass
+
+from app.domain.handoff_marker import report_marker
+from app.domain.observation import Comment, Issue, Observation, Pull
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A ledger that must not be acted on: moved back, forked, missing though it was seen, tampered with, unreadable or
+    of a newer schema. `edge` names this very happening in a word, `found` and `expected` are commits or sequences.
+    """
+
+    edge: str
+    reason: str
+    found: str
+    expected: str
+
+
+def frozen_report(ticket: int, frozen: Frozen, issue: Issue | None) -> str:
+    """One report on a frozen ticket: what was seen, what it means, what a person can do."""
+    person = next(iter(issue.assignees), issue.author) if issue else None
+    mention = f"@{person} " if person else ""
+    return (
+        f"{report_marker(ticket, frozen.edge)}\n"
+        f"{mention}**Agent Recovery has stopped acting on ticket #{ticket}.** {frozen.reason}\n\n"
+        f"- Seen now: {frozen.found}\n- Expected: {frozen.expected}\n\n"
+        "Its branch and its PR are left as they are, nobody is granted the ticket, and nothing is put back by itself: "
+        "the record of who holds the ticket cannot be trusted until a person has looked. "
+        "Find out who moved the ref under `refs/agent-recovery/` (it needs write access to the repository). "
+        "A command for a person to rebuild the record, `/recovery recover`, comes with a later version; until then an "
+        "owner can push the expected commit back to that ref.\n"
+    )
+
+
+def where_told(ticket: int, frozen: Frozen, observation: Observation, pull: Pull | None) -> tuple[Comment, ...]:
+    """The reports of this edge that stand already, oldest first."""
+    comments = (*(pull.comments if pull else ()), *observation.issue_comments)
+    marker = report_marker(ticket, frozen.edge)
+    return tuple(sorted((c for c in comments if c.body.startswith(marker)), key=lambda c: c.id))

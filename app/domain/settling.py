@@ -1,0 +1,86 @@
+"""What the answers to a round's writes make of the record: permits closed, ids noted, the unknown kept open.
+
+"No response" never means "did not happen": such a permit stays open as unknown until a probe or a second send settles
+it. A refusal closes a permit only if every send under it was answered (the ownership protocol, R6).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.domain.record import CheckRunRef, Permit, Record
+
+
+@dataclass(frozen=True)
+class Made:
+    """It stands: `number` is the PR's, comment's or check-run's."""
+
+    permit: Permit
+    number: int
+
+
+@dataclass(frozen=True)
+class Declined:
+    """GitHub refused, in its own words."""
+
+    permit: Permit
+    reason: str
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """No answer: it may stand now, or later, or never."""
+
+    permit: Permit
+
+
+@dataclass(frozen=True)
+class NotSent:
+    """Not sent, or not again: something it needed did not come about, or it is no longer wanted and what an earlier send
+    may still do is harmless (a check-run of an old generation is born unfinished, a second PR is refused by GitHub).
+    """
+
+    permit: Permit
+
+
+Result = Made | Declined | Unknown | NotSent
+
+
+def settle(record: Record, results: Sequence[Result]) -> Record:
+    """The record after these results. Results of permits that are not open any more change nothing."""
+    for result in results:
+        record = _settle_one(record, result)
+    return record
+
+
+def _settle_one(record: Record, result: Result) -> Record:
+    standing = next((p for p in record.open if p.id == result.permit.id), None)
+    if standing is None:
+        return record
+    unanswered = standing.unanswered or result.permit.unanswered
+    if isinstance(result, Unknown) or (isinstance(result, Declined) and unanswered):
+        unknown = standing.model_copy(update={"state": "unknown", "unanswered": True})
+        return record.model_copy(update={"open": tuple(unknown if p is standing else p for p in record.open)})
+    changes: dict[str, Any] = {"open": tuple(p for p in record.open if p is not standing)}
+    if isinstance(result, Made):
+        changes |= _noted(record, standing, result.number)
+    return record.model_copy(update=changes)
+
+
+def _noted(record: Record, permit: Permit, number: int) -> dict[str, Any]:
+    at = record.projections
+    if permit.kind == "pr_create":
+        replaced = at.reopen_pr if at.reopen_pr not in (None, number) else at.replaced_pr
+        update: dict[str, Any] = {"pr_number": number, "reopen_pr": None, "replaced_pr": replaced}
+        if at.pr_number != number:
+            # A new PR starts as a draft of our own making, without a handoff comment.
+            update |= {"comment_id": None, "made_ready": False}
+        checkpoint = record.checkpoint.model_copy(update={"pr_number": number})
+        return {"projections": at.model_copy(update=update), "checkpoint": checkpoint}
+    if permit.kind == "comment_create":
+        return {"projections": at.model_copy(update={"comment_id": number})}
+    target = permit.target
+    if target.head_sha is None or target.generation is None:
+        return {}
+    check_run = CheckRunRef(id=number, sha=target.head_sha, generation=target.generation)
+    return {"projections": at.model_copy(update={"check_run": check_run})}

@@ -1,0 +1,63 @@
+"""What the check-run `Agent Recovery` says about a head.
+
+Green only for a fenced head: one that the present holder published under its own fencing identity. Everything else is
+unfinished or red, never neutral or skipped, because those pass a required check.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from app.domain.external_id import parse
+from app.domain.fencing import AtPublished, Foreign, Head
+from app.domain.observation import Observation
+from app.domain.record import Record
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`conclusion` is None while the run is unfinished. `title` and `summary` are what a person reads."""
+
+    conclusion: Literal["success", "action_required"] | None
+    title: str
+    summary: str
+
+
+def verdict_on(record: Record, head: Head, observation: Observation) -> Verdict:
+    """The verdict on the head that `head` speaks of."""
+    if isinstance(head, Foreign):
+        return Verdict(
+            "action_required",
+            "Not fenced: pushed by somebody who does not hold the ticket",
+            f"Commit {head.head} is on the branch, but the holder of generation {record.generation} did not publish "
+            "it, so it does not count.\n\nThe holder runs `agent-recovery push --rewind` to put the branch back, or "
+            f"`agent-recovery adopt {head.head}` to take the commits over.",
+        )
+    if not isinstance(head, AtPublished):
+        return Verdict(None, "Waiting for a published head", "The ticket's branch has no published head at the moment.")
+    others = sharing(record, observation, head.sha)
+    if others:
+        names = ", ".join(f"#{ticket}" for ticket in sorted((record.ticket, *others)))
+        return Verdict(
+            "action_required",
+            f"Several tickets share this commit: {names}",
+            "A commit counts for one ticket. Push a commit of its own for each of them.",
+        )
+    if head.fenced:
+        return Verdict(
+            "success",
+            f"Fenced: published by the holder of generation {record.generation}",
+            f"Commit {head.sha} was published under the present lease. Status of the ticket: {record.status}.",
+        )
+    if record.lease is None:
+        return Verdict(None, "Handed off; waiting for the next agent", "Nobody holds the ticket at the moment.")
+    return Verdict(
+        None,
+        f"Generation {record.generation} is taking over",
+        "A new agent holds the ticket and has not yet shown that its workspace is at this commit.",
+    )
+
+
+def sharing(record: Record, observation: Observation, sha: str) -> tuple[int, ...]:
+    """Other tickets that have a check-run of ours on the same commit."""
+    shown = (p.ticket for run in observation.check_runs if run.sha == sha for p in parse(run.external_id))
+    return tuple(sorted({ticket for ticket in shown if ticket != record.ticket}))
