@@ -83,8 +83,10 @@ def admit(raw: Mapping[str, Any], *, root_hints: Sequence[str] = ()) -> Admitted
 
 
 def stored_size(checkpoint: Checkpoint) -> int:
-    """The bytes a checkpoint takes as embedded JSON, which is ASCII."""
-    return len(embedded_json(checkpoint.model_dump(mode="json", exclude_defaults=True)))
+    """The bytes a checkpoint takes as it stands in the comment: whole, as embedded JSON, which is ASCII. Ask again
+    after anything was merged into an admitted checkpoint.
+    """
+    return len(embedded_json(checkpoint.model_dump(mode="json")))
 
 
 class _Admission:
