@@ -76,8 +76,9 @@ class Entry:
     @classmethod
     def read(cls, sha: str, parents: Sequence[str], tree: str, message: str, record_text: str | None) -> "Entry":
         """From a commit's plain parts, parents in git's order."""
-        first, second, *more = [*parents, None, None]
-        return cls(sha, first, second, tree, message, record_text, tuple(parent for parent in more if parent))
+        first = parents[0] if parents else None
+        second = parents[1] if len(parents) > 1 else None
+        return cls(sha, first, second, tree, message, record_text, tuple(parents[2:]))
 
     @cached_property
     def record(self) -> Record | Unreadable | NewerSchema:

@@ -5,7 +5,7 @@ R20). A ledger below one of them was rolled back; at an equal sequence another c
 witness left means it was deleted. Where no witness is left, a rollback cannot be seen.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.record import Record
@@ -30,56 +30,62 @@ class Current:
 
 
 @dataclass(frozen=True)
-class Backwards:
+class Contradiction:
+    """The ledger and a witness do not agree; `reason` is for people, `evidence` the witness."""
+
+    reason: str
+    evidence: Witness
+
+    @property
+    def expected(self) -> str:
+        """What the witness shows, for a report."""
+        w = self.evidence
+        commit = f", commit {w.commit_prefix}" if w.commit_prefix else ""
+        return f"sequence {w.sequence} of generation {w.generation}{commit}, or a commit on top of it"
+
+
+@dataclass(frozen=True)
+class Backwards(Contradiction):
     """The head is older than what was seen before."""
 
-    reason: str
-    evidence: Witness
-
 
 @dataclass(frozen=True)
-class Forked:
+class Forked(Contradiction):
     """Another history than the one that was seen before."""
 
-    reason: str
-    evidence: Witness
-
 
 @dataclass(frozen=True)
-class Missing:
+class Missing(Contradiction):
     """There is no ledger any more, though one was seen."""
-
-    reason: str
-    evidence: Witness
 
 
 def judge(
-    head: Entry | None, witnesses: Sequence[Witness], chain: Mapping[int, str] | None = None
+    entries: Sequence[Entry], witnesses: Sequence[Witness], earlier: Sequence[str] = ()
 ) -> Current | Backwards | Forked | Missing:
-    """Whether a verified head (None: no ledger stands) agrees with all witnesses; the worst finding is returned.
+    """Whether a verified ledger agrees with all witnesses.
 
-    `chain`: sequence → commit for as much of the head's own history as was read, so that a fork below the head shows
-    too.
+    `entries`: its commits as far as they were verified, newest first; empty where no ledger stands. `earlier`: the
+    commits below those, newest first, as far as they are known, so that a fork below shows too.
     """
     if not witnesses:
         return Current()
-    highest = max(witnesses, key=lambda w: (w.sequence, w.generation))
-    if head is None:
+    falling = sorted(witnesses, key=lambda w: (w.sequence, w.generation), reverse=True)
+    if not entries:
+        highest = falling[0]
         return Missing(f"{highest.source} shows sequence {highest.sequence}, but no ledger stands", highest)
-    record = head.record
+    record = entries[0].record
     if not isinstance(record, Record):
-        return Backwards("the head's record cannot be read", highest)
-    for witness in sorted(witnesses, key=lambda w: (w.sequence, w.generation), reverse=True):
+        return Backwards("the head's record cannot be read", falling[0])
+    for witness in falling:
         if witness.sequence > record.sequence or witness.generation > record.generation:
             reason = (
                 f"{witness.source} shows sequence {witness.sequence} of generation {witness.generation}, the ledger "
                 f"stands at sequence {record.sequence} of generation {record.generation}"
             )
             return Backwards(reason, witness)
-    known = {**(chain or {}), record.sequence: head.sha}
-    for witness in witnesses:
-        commit = known.get(witness.sequence)
-        if commit is not None and not commit.startswith(witness.commit_prefix):
-            reason = f"{witness.source} shows another commit at sequence {witness.sequence}"
-            return Forked(reason, witness)
+    chain = [*(entry.sha for entry in entries), *earlier]
+    for witness in falling:
+        depth = record.sequence - witness.sequence
+        if depth < len(chain) and not chain[depth].startswith(witness.commit_prefix):
+            return Forked(f"{witness.source} shows another commit at sequence {witness.sequence}", witness)
     return Current()

@@ -1,0 +1,314 @@
+"""The ledgers of one repository, read and written through GitHub's API: the service's side.
+
+What must hold: nothing is believed that `verify` does not believe (the ownership protocol, R21); every write is a
+compare-and-set against the commit a decision was made from, and ends as Won, Lost or Undecided (R8); where a ledger
+lies says whether its ticket is in progress, and moving it is one atomic update (R10). A ledger commit is immutable, so
+what was verified once is kept by its SHA and is not read again.
+"""
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from app.domain.model import ZERO_SHA
+from app.domain.record import TERMINAL, Record
+from app.domain.refs import LedgerRefs, Place
+from app.github.errors import NotFound, ServerError, Unanswered
+from app.github.refs import RefUpdate
+from app.github.repository import Repository
+from app.ledger.chain import read_chain
+from app.ledger.codec import RECORD_FILE, Draft, Entry, NewerSchema, Unreadable, draft
+from app.ledger.moving import Move, Moved, Mover, Overtaken, RefusedUpdates
+from app.ledger.seals import PublicKeys, SecretsOfTicket, ServiceSeal, ServiceSealer
+from app.ledger.verify import Misplaced, Sound, Tampered, place_is_sound, verify_tail
+
+KEPT = 512
+"""Verified heads in the cache."""
+EARLIER = 128
+"""SHAs kept of what lies below a verified tail."""
+OBJECT_TRIES = 3
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A sound ledger. `entry` is its head, `tail` the holder's commits above the last service seal, `unborn` an
+    unfinished birth. `entries`: the verified commits, newest first; `earlier`: the SHAs below them, as far as read.
+    """
+
+    place: Place
+    entry: Entry
+    record: Record
+    tail: int
+    unborn: bool
+    entries: tuple[Entry, ...]
+    earlier: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Absent:
+    """The ticket has no ledger in either place."""
+
+
+@dataclass(frozen=True)
+class Damaged:
+    """There is a ledger that must not be used: somebody without the right wrote it, or this version cannot read it."""
+
+    kind: Literal["tampered", "unreadable", "newer"]
+    reason: str
+    sha: str
+
+
+@dataclass(frozen=True)
+class Won:
+    """Our commit is in the ledger. That is not being current: somebody may have built on it already."""
+
+    standing: Standing
+
+    @property
+    def entry(self) -> Entry:
+        return self.standing.entry
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Our commit is not in the ledger and never will be. `now`: what stands instead; `elsewhere`: the refs of the
+    update that were not where we had seen them.
+    """
+
+    now: Standing | Absent | Damaged
+    elsewhere: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """Nobody can say yet whether the commit `sha` will be in the ledger: shown, and never followed by another try to
+    write the same thing before it is decided.
+    """
+
+    reason: str
+    sha: str
+
+
+@dataclass
+class LedgerCache:
+    """What was verified, by commit, and what was learned about places that refuse `updateRefs`. Holds no state of a
+    ticket: losing it costs requests.
+    """
+
+    verified: "OrderedDict[tuple[int, str, int, str], _Verified]" = field(default_factory=OrderedDict)
+    refused: RefusedUpdates = field(default_factory=RefusedUpdates)
+
+
+@dataclass(frozen=True)
+class _Verified:
+    sound: Sound
+    entries: tuple[Entry, ...]
+    earlier: tuple[str, ...]
+
+
+class ApiLedger:
+    """All ledgers of one repository under one namespace."""
+
+    def __init__(
+        self,
+        repo: Repository,
+        refs: LedgerRefs,
+        public_keys: PublicKeys,
+        sealer: ServiceSealer,
+        lease_secrets: SecretsOfTicket,
+        cache: LedgerCache | None = None,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.refs = refs
+        self._repo = repo
+        self._public_keys = public_keys
+        self._sealer = sealer
+        self._lease_secrets = lease_secrets
+        self._cache = cache or LedgerCache()
+        self._sleep = sleep
+        self._mover = Mover(repo, self._cache.refused, sleep)
+
+    async def active_tickets(self) -> list[tuple[int, str]]:
+        """(ticket, ledger head) of every ticket under `active/`, children left out: what start-up reads."""
+        values = await self._repo.matching_refs(self.refs.active_prefix)
+        found = [(self.refs.ticket_of(value.name), value) for value in values]
+        return sorted(
+            (ticket, v.sha) for ticket, v in found if ticket is not None and v.name == self.refs.active(ticket)
+        )
+
+    async def read(self, ticket: int) -> Standing | Absent | Damaged:
+        """The ticket's ledger as it stands now: two requests where its head is known already, one more where not.
+
+        A ledger can be moved between the two looks at its places, so that it shows in both or in none; only what
+        shows twice is believed of those. Raises GitHubError where GitHub does not answer.
+        """
+        found = await self._look(ticket)
+        if isinstance(found, Standing):
+            return found
+        return await self._look(ticket)
+
+    async def write(
+        self,
+        ticket: int,
+        *,
+        base: Standing | None,
+        record: Record,
+        event: str,
+        to: Place = "active",
+        code_parent: str | None = None,
+        also: Sequence[RefUpdate] = (),
+        request: str | None = None,
+        when: datetime,
+    ) -> Won | Lost | Undecided:
+        """Put `record` on top of `base`, under the place `to`, together with the refs in `also`, or nothing of it.
+
+        `base` None is a birth: the first commit, without a holder, stands under both places until the next write on it
+        takes the second away. Another place than the base's is a move. A write that was carried out unheard is found
+        in the refs; of two writers on one base one wins; where a lease is gone the head has moved, and so this is Lost.
+
+        Raises ValueError where record, base and place do not fit, NotStorable where the record is too large, and
+        GitHubError where nothing was moved.
+        """
+        self._must_fit(ticket, base, record, to)
+        made = draft(
+            ref=self.refs.at(to, ticket),
+            parent=base.entry.sha if base else None,
+            code_parent=code_parent,
+            record=record,
+            event=event,
+            repository_id=self._repo.id,
+            sealer=self._sealer,
+            request=request,
+            when=when,
+            nonce=secrets.token_hex(8),
+        )
+        sha = await self._create(made)
+        move = Move(
+            updates=(*self._updates(ticket, base, to, sha), *also),
+            commit=sha,
+            ledgers=(self.refs.active(ticket), self.refs.done(ticket)),
+            older=frozenset((base.entry.sha, *(e.sha for e in base.entries), *base.earlier)) if base else frozenset(),
+        )
+        outcome = await self._mover.carry_out(move)
+        if isinstance(outcome, Moved):
+            return Won(self._standing_of(ticket, made.entry(sha), record, base, to))
+        if isinstance(outcome, Overtaken):
+            return Lost(await self.read(ticket), outcome.elsewhere)
+        return Undecided(outcome.reason, sha)
+
+    def _must_fit(self, ticket: int, base: Standing | None, record: Record, to: Place) -> None:
+        if record.ticket != ticket:
+            raise ValueError("the record is another ticket's")
+        if (record.status in TERMINAL) != (to == "done"):
+            raise ValueError(f"a record that is {record.status} does not belong under {to}")
+        if base is None:
+            if record.status != "unclaimed" or record.generation or record.lease:
+                raise ValueError("a ledger is born without a holder, in generation 0")
+        elif record.sequence != base.record.sequence + 1 or record.generation < base.record.generation:
+            raise ValueError("a record follows its base: sequence + 1, generation never less")
+
+    def _updates(self, ticket: int, base: Standing | None, to: Place, sha: str) -> tuple[RefUpdate, ...]:
+        """The commands of a write; none of them changes nothing (the ownership protocol, R10)."""
+        active, done = self.refs.active(ticket), self.refs.done(ticket)
+        here, there = (active, done) if to == "active" else (done, active)
+        if base is None:
+            return RefUpdate(active, ZERO_SHA, sha), RefUpdate(done, ZERO_SHA, sha)
+        head = base.entry.sha
+        if base.unborn:
+            return RefUpdate(here, head, sha), RefUpdate(there, head, ZERO_SHA)
+        if base.place == to:
+            return (RefUpdate(here, head, sha),)
+        return RefUpdate(there, head, ZERO_SHA), RefUpdate(here, ZERO_SHA, sha)
+
+    async def _create(self, made: Draft) -> str:
+        """Make the objects. They entitle nobody to anything, so an unheard answer is simply asked for again."""
+        for number in range(OBJECT_TRIES):
+            try:
+                tree = await self._repo.create_tree({RECORD_FILE: made.record_text})
+                if tree != made.tree:
+                    raise ServerError("GitHub stored another tree than was sent", route="git/trees")
+                return await self._repo.create_commit(tree, made.parents, made.message, made.when)
+            except Unanswered:
+                if number == OBJECT_TRIES - 1:
+                    raise
+                await self._sleep(0.5 * 2.0**number)
+        raise AssertionError("the loop above returns or raises")
+
+    def _standing_of(self, ticket: int, entry: Entry, record: Record, base: Standing | None, to: Place) -> Standing:
+        below = (*(e.sha for e in base.entries), *base.earlier)[:EARLIER] if base else ()
+        known = self._keep(ticket, _Verified(Sound(entry, record, 0, 0), (entry,), below))
+        return _standing(known, to, unborn=base is None)
+
+    async def _look(self, ticket: int) -> Standing | Absent | Damaged:
+        active, done = await asyncio.gather(self._head(self.refs.active(ticket)), self._head(self.refs.done(ticket)))
+        found: dict[str, _Verified] = {}
+        for sha in dict.fromkeys(sha for sha in (active, done) if sha is not None):
+            verified = await self._verified(ticket, sha)
+            if isinstance(verified, Damaged):
+                return verified
+            found[sha] = verified
+        placed = place_is_sound(
+            found[active].sound.head if active else None,
+            found[done].sound.head if done else None,
+        )
+        if isinstance(placed, Misplaced):
+            return Damaged("tampered", placed.reason, placed.at_sha)
+        head = active or done
+        if placed.place is None or head is None:
+            return Absent()
+        return _standing(found[head], placed.place, placed.unborn)
+
+    async def _head(self, ref: str) -> str | None:
+        """What exactly this ref points to; GitHub matches by prefix."""
+        return next((value.sha for value in await self._repo.matching_refs(ref) if value.name == ref), None)
+
+    async def _verified(self, ticket: int, sha: str) -> _Verified | Damaged:
+        key = self._key(ticket, sha)
+        known = self._cache.verified.get(key)
+        if known is not None:
+            self._cache.verified.move_to_end(key)
+            return known
+        try:
+            chain = await read_chain(self._repo, sha, lambda entry: isinstance(entry.seal, ServiceSeal))
+        except NotFound:
+            return Damaged("unreadable", "the ledger's ref points to no commit", sha)
+        if chain.is_cut:
+            return Damaged("unreadable", "the chain has no service seal within ten thousand commits", sha)
+        judged = verify_tail(
+            chain.entries,
+            ticket=ticket,
+            refs=self.refs,
+            repository_id=self._repo.id,
+            public_keys=self._public_keys,
+            lease_secrets=self._lease_secrets(ticket),
+        )
+        match judged:
+            case Tampered(reason, at_sha):
+                return Damaged("tampered", reason, at_sha)
+            case Unreadable(reason, where):
+                return Damaged("unreadable", reason, where or sha)
+            case NewerSchema(version, where):
+                reason = f"a newer version of the App wrote it (schema {version})"
+                return Damaged("newer", reason, where or sha)
+        if judged.unchecked:
+            return Damaged("unreadable", "no lease key is known that could check the holder's seals", sha)
+        return self._keep(ticket, _Verified(judged, chain.entries, chain.earlier[:EARLIER]))
+
+    def _keep(self, ticket: int, verified: _Verified) -> _Verified:
+        self._cache.verified[self._key(ticket, verified.sound.head.sha)] = verified
+        while len(self._cache.verified) > KEPT:
+            self._cache.verified.popitem(last=False)
+        return verified
+
+    def _key(self, ticket: int, sha: str) -> tuple[int, str, int, str]:
+        return self._repo.id, self.refs.namespace, ticket, sha
+
+
+def _standing(verified: _Verified, place: Place, unborn: bool) -> Standing:
+    sound = verified.sound
+    return Standing(place, sound.head, sound.record, sound.tail, unborn, verified.entries, verified.earlier)
