@@ -20,7 +20,7 @@ from app.controller.journal import Journal, Journaled
 from app.controller.project import Images, Projector
 from app.controller.reporting import Reporter
 from app.controller.view import View, Views
-from app.domain import permits
+from app.domain import gates, permits
 from app.domain.decide import Situation, decide
 from app.domain.fencing import AtPublished, Head
 from app.domain.keys import TicketKey
@@ -29,6 +29,7 @@ from app.domain.plan import (
     CreateCheckRun,
     CreateComment,
     CreatePull,
+    NoteProgress,
     Plan,
     PullIsOpen,
     RemoveComment,
@@ -269,6 +270,8 @@ def _noted(record: Record, plan: Plan, now: datetime) -> Record:
         if isinstance(action, StampLease) and record.lease is not None:
             lease = record.lease.model_copy(update={"expires_at": action.expires_at, "renewals_seen": record.renewals})
             record = record.model_copy(update={"lease": lease})
+        elif isinstance(action, NoteProgress):
+            record = record.model_copy(update={"attempts": gates.progress_noted(record, now=now)})
         elif isinstance(action, PullIsOpen):
             projections = record.projections.model_copy(update={"reopen_pr": None, "pr_number": action.number})
             record = record.model_copy(update={"projections": projections})
@@ -276,7 +279,12 @@ def _noted(record: Record, plan: Plan, now: datetime) -> Record:
 
 
 def _event_of(plan: Plan) -> str:
-    names = {StampLease: "lease renewed", SealTail: "sealed by the service", PullIsOpen: "PR is open again"}
+    names = {
+        NoteProgress: "progress noted",
+        StampLease: "lease renewed",
+        SealTail: "sealed by the service",
+        PullIsOpen: "PR is open again",
+    }
     return next((names[type(a)] for a in plan if type(a) in names), "noted")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.domain import permits
+from app.domain import gates, permits
 from app.domain.external_id import parse
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
 from app.domain.handoff_marker import marker_of
@@ -22,6 +22,7 @@ from app.domain.plan import (
     CreateCheckRun,
     CreateComment,
     CreatePull,
+    NoteProgress,
     Plan,
     PullIsOpen,
     RemoveComment,
@@ -94,8 +95,10 @@ def _restoration(s: Situation, head: Tampered) -> RestoreBranch:
     )
 
 
-def _renewal(s: Situation) -> Iterator[StampLease | SealTail]:
+def _renewal(s: Situation) -> Iterator[StampLease | SealTail | NoteProgress]:
     lease = s.record.lease
+    if gates.shows_progress(s.record) and s.record.attempts.count:
+        yield NoteProgress("a step was completed and published under the present lease")
     if lease is not None:
         ttl = s.policy.lease.ttl
         beat = past(s.heartbeat_at, s.now)

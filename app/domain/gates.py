@@ -10,6 +10,7 @@ commit that makes generation n+1 carries the new count, before any agent starts.
 ticket's interruption lasts, so failed attempts keep no ticket fresh.
 """
 
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -78,8 +79,8 @@ def may_claim(
     if by_person:
         return Pass(f"{why}; a person asks for it", 1, interrupted)
     if record is None or not interrupted:
-        return Pass(why, (record.attempts.count if record is not None else 0) + 1, False)
-    return _gates(record, policy, now, heartbeat_at) or Pass(why, record.attempts.count + 1, True)
+        return Pass(why, (attempts_so_far(record) if record is not None else 0) + 1, False)
+    return _gates(record, policy, now, heartbeat_at) or Pass(why, attempts_so_far(record) + 1, True)
 
 
 def is_interrupted(record: Record | None) -> bool:
@@ -104,10 +105,12 @@ def after_claim(
     record: Record | None, passed: Pass, *, now: datetime, by_person: bool = False, heartbeat_at: datetime | None = None
 ) -> Attempts:
     """The attempts that the claim's own ledger commit carries."""
+    steps = _digests(record.checkpoint) if record is not None else ()
     if record is None or by_person or not passed.interrupted:
-        return Attempts(count=passed.attempts_after, alive_at=now)
+        return Attempts(count=passed.attempts_after, alive_at=now, steps_before=steps)
     return Attempts(
         count=passed.attempts_after,
+        steps_before=steps,
         alive_at=last_life(record, now=now, heartbeat_at=heartbeat_at),
         interrupted_at=record.attempts.interrupted_at or now,
     )
@@ -123,8 +126,31 @@ def after_progress(attempts: Attempts, before: Checkpoint, after: Checkpoint, *,
     completed that the one before did not.
     """
     if hard and newly_completed(before, after):
-        return Attempts(count=0, alive_at=now)
+        return Attempts(count=0, alive_at=now, steps_before=_digests(after))
     return after_life(attempts, now=now)
+
+
+def shows_progress(record: Record) -> bool:
+    """Whether a step was newly completed and published under the present lease, by a push the service did not write."""
+    if record.published_now is None:
+        return False
+    return not set(_digests(record.checkpoint)) <= set(record.attempts.steps_before)
+
+
+def attempts_so_far(record: Record) -> int:
+    """`attempts.count`, or 0 where progress was shown that nobody has noted yet."""
+    return 0 if shows_progress(record) else record.attempts.count
+
+
+def progress_noted(record: Record, *, now: datetime) -> Attempts:
+    """The attempts once shown progress is noted."""
+    return Attempts(count=0, alive_at=now, steps_before=_digests(record.checkpoint))
+
+
+def _digests(checkpoint: Checkpoint) -> tuple[str, ...]:
+    # Names may be long and are many; eight characters tell them apart well enough for a count of attempts.
+    names = (step.id or step.text for step in checkpoint.completed_steps)
+    return tuple(dict.fromkeys(hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:8] for name in names))
 
 
 def after_handoff() -> Attempts:
@@ -188,10 +214,11 @@ def _gates(record: Record, policy: Policy, now: datetime, heartbeat_at: datetime
             "a person looks whether the plan still fits, then raises resume.max_age in .github/agent-recovery.yml",
             generation=record.generation,
         )
-    if record.attempts.count >= resume.max_attempts:
+    count = attempts_so_far(record)
+    if count >= resume.max_attempts:
         return Blocked(
             Code.ATTEMPTS_EXHAUSTED,
-            f"{record.attempts.count} claims in a row completed no step (resume.max_attempts: {resume.max_attempts})",
+            f"{count} claims in a row completed no step (resume.max_attempts: {resume.max_attempts})",
             "a person looks at what stops it, then raises resume.max_attempts in .github/agent-recovery.yml",
             generation=record.generation,
         )

@@ -89,6 +89,13 @@ class SealTail:
 
 
 @dataclass(frozen=True)
+class NoteProgress:
+    """A pushed checkpoint completed a step: the attempts start from 0 again."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class SetDraft:
     number: int
     node_id: str
@@ -116,6 +123,7 @@ Action = (
     | RemoveComment
     | StampLease
     | SealTail
+    | NoteProgress
     | SetDraft
     | Wait
 )

@@ -73,10 +73,12 @@ class Answered(Stored):
 class Attempts(Stored):
     """`count`: claims since the last proof of progress. `alive_at`: last proof of life under a lease that made
     progress or was begun by a person; failed attempts do not renew it. `interrupted_at`: set while the last
-    lease ended otherwise than by handoff, landing or cancel.
+    lease ended otherwise than by handoff, landing or cancel. `steps_before`: short digests of the steps that were
+    completed when the present lease began, so that progress under it can be told.
     """
 
     count: int = 0
+    steps_before: tuple[str, ...] = ()
     alive_at: Instant | None = None
     interrupted_at: Instant | None = None
 

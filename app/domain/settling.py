@@ -36,7 +36,7 @@ class Unknown:
 
 @dataclass(frozen=True)
 class NotSent:
-    """Not sent, or not again: something it needed did not come about, or it is no longer wanted and what an earlier send
+    """Not sent, or not again: what it needed did not come about, or it is no longer wanted and what an earlier send
     may still do is harmless (a check-run of an old generation is born unfinished, a second PR is refused by GitHub).
     """
 
