@@ -1,0 +1,60 @@
+"""``python -m app.emulator --data DIR --port 0``: run until SIGTERM."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from app.emulator.server import CONTROL, Server
+
+
+class CuttableProtocol(H11Protocol):
+    """Hands each request its transport, so that a fault can cut the connection without an answer."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.app_state = {**self.app_state, "transport": transport}
+
+
+async def serve(data_dir: Path, host: str, port: int) -> None:
+    """Listen, print the addresses as one JSON line on stdout, serve until told to stop."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((host, port))
+    app = Server.at(data_dir)
+    app.world.url = f"http://{host}:{listener.getsockname()[1]}"
+    config = uvicorn.Config(
+        app,
+        http=CuttableProtocol,
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    server = uvicorn.Server(config)
+    listener.listen(512)
+    print(json.dumps({"url": app.world.url, "control": app.world.url + CONTROL}), flush=True)
+    await server.serve(sockets=[listener])
+
+
+def main() -> None:
+    """Read the arguments and serve."""
+    parser = argparse.ArgumentParser(prog="python -m app.emulator", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder for the bare repositories")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0, help="0 lets the system choose")
+    given = parser.parse_args()
+    asyncio.run(serve(given.data, given.host, given.port))
+
+
+if __name__ == "__main__":
+    main()

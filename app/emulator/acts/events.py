@@ -1,0 +1,56 @@
+"""Timeline entries and webhooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.emulator.render import Render
+from app.emulator.state import Actor, App, Installation, Issue, Repository, TimelineEvent
+from app.emulator.world import World
+
+
+def announce(
+    world: World,
+    repo: Repository,
+    event: str,
+    payload: dict[str, Any],
+    actor: Actor,
+    *,
+    only_app: App | None = None,
+) -> None:
+    """Deliver an event of a repository to every subscribed App installed there, the acting App included."""
+    render = Render(world)
+    for installation in world.installations_on(repo):
+        app = installation.app
+        if only_app is not None and app is not only_app:
+            continue
+        if only_app is None and event not in app.events:
+            continue
+        body = payload | {
+            "repository": render.repository(repo),
+            "sender": render.account(actor.account),
+            "installation": {"id": installation.id},
+        }
+        if repo.owner.type == "Organization":
+            body["organization"] = {"login": repo.owner.login, "id": repo.owner.id}
+        world.deliveries.record(app, event, body, installation, repo)
+
+
+def announce_installation(
+    world: World, installation: Installation, event: str, action: str, actor: Actor, **extra: Any
+) -> None:
+    """Deliver an event about the installation itself, to its App."""
+    render = Render(world)
+    payload = {
+        "action": action,
+        "installation": render.installation(installation),
+        "sender": render.account(actor.account),
+    } | extra
+    world.deliveries.record(installation.app, event, payload, installation)
+
+
+def record(world: World, issue: Issue, event: str, actor: Actor | None, **data: Any) -> TimelineEvent:
+    """Add an entry to an Issue's timeline."""
+    entry = TimelineEvent(world.ids.next("event"), event, actor.account if actor else None, world.clock.stamp(), data)
+    issue.timeline.append(entry)
+    return entry

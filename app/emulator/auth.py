@@ -1,0 +1,197 @@
+"""Who asks, and what they may do."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import jwt
+
+from app.emulator.errors import ApiError, forbidden_to_app, not_found
+from app.emulator.state import ROLES, Account, Actor, App, Installation, Repository, Token
+
+if TYPE_CHECKING:
+    from app.emulator.world import World
+
+JWT_LIFETIME = 600
+JWT_SLACK = 60
+_LEVELS = {"read": 1, "write": 2, "admin": 3}
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The bearer of a request: nobody, a user, an App itself (JWT), or an installation."""
+
+    user: Account | None = None
+    app: App | None = None
+    installation: Installation | None = None
+    token: Token | None = None
+    refusal: ApiError | None = None
+
+    @property
+    def label(self) -> str:
+        """``user:<login>``, ``app:<slug>`` or ``anonymous``; for logs, counters and faults."""
+        if self.app is not None:
+            return f"app:{self.app.slug}"
+        return f"user:{self.user.login}" if self.user is not None else "anonymous"
+
+    @property
+    def key(self) -> str:
+        """What an ETag and a rate limit belong to."""
+        if self.installation is not None:
+            return f"installation:{self.installation.id}"
+        return self.label
+
+    @property
+    def account(self) -> Account:
+        """The account that acts are shown under. Raises 401 for nobody and 403 for a bare App."""
+        if self.installation is not None:
+            return self.installation.app.bot
+        if self.user is None:
+            if self.app is not None:
+                raise ApiError(403, "Resource not accessible by integration")
+            raise ApiError(401, "Requires authentication")
+        return self.user
+
+    @property
+    def actor(self) -> Actor:
+        """The account and, for an installation, the App behind it."""
+        return Actor(self.account, self.installation.app if self.installation else None)
+
+    def sees(self, repo: Repository) -> bool:
+        """May this identity know of the repository at all?"""
+        if not repo.private:
+            return True
+        if self.installation is not None:
+            return self.covers(repo)
+        return self.user is not None and repo.role_of(self.user) != "none"
+
+    def covers(self, repo: Repository) -> bool:
+        """Does the installation token reach this repository?"""
+        if self.installation is None or not self.installation.covers(repo):
+            return False
+        ids = self.token.repository_ids if self.token is not None else None
+        return ids is None or repo.id in ids
+
+    def allows(self, repo: Repository, permission: str, level: str) -> bool:
+        """May this identity do what ``permission`` at ``level`` stands for in the repository?"""
+        if self.installation is not None:
+            if not self.covers(repo):
+                return not repo.private and level == "read"
+            held = self.token.permissions.get(permission) if self.token is not None else None
+            return _LEVELS.get(held or "", 0) >= _LEVELS[level]
+        if level == "read":
+            return self.sees(repo)
+        return at_least(repo.role_of(self.user), _ROLE_FOR.get((permission, level), "write"))
+
+
+_ROLE_FOR = {
+    ("issues", "write"): "triage",
+    ("administration", "write"): "admin",
+    ("administration", "read"): "admin",
+}
+
+
+def at_least(role: str, needed: str) -> bool:
+    """Is the role as strong as the needed one?"""
+    return ROLES.index(role) >= ROLES.index(needed)
+
+
+def visible_repo(world: World, identity: Identity, owner: str, name: str) -> Repository:
+    """The repository, or 404 when it is missing or hidden."""
+    repo = world.repo(owner, name)
+    if repo is None or not identity.sees(repo):
+        raise not_found()
+    return repo
+
+
+def require(identity: Identity, repo: Repository, level: str, *permissions: str) -> None:
+    """Refuse unless one of the permissions is held at ``level``; worded for who asks."""
+    if any(identity.allows(repo, p, level) for p in permissions):
+        if level != "read" and repo.archived:
+            raise ApiError(403, "Repository was archived so is read-only.")
+        return
+    if identity.installation is not None or identity.app is not None:
+        raise forbidden_to_app()
+    if identity.user is None:
+        raise ApiError(401, "Requires authentication")
+    raise ApiError(403, "Must have push access to repository." if level == "write" else "Forbidden")
+
+
+def identify(world: World, authorization: str | None) -> Identity:
+    """The identity of an ``Authorization`` header; a bad one carries its refusal."""
+    if not authorization:
+        return Identity()
+    scheme, _, value = authorization.partition(" ")
+    value = value.strip()
+    if scheme.lower() == "basic":
+        try:
+            value = base64.b64decode(value, validate=True).decode().partition(":")[2]
+        except (binascii.Error, UnicodeDecodeError):
+            return Identity(refusal=ApiError(401, "Bad credentials"))
+    elif scheme.lower() not in ("bearer", "token"):
+        return Identity(refusal=ApiError(401, "Bad credentials"))
+    if value.startswith("ey") and value.count(".") == 2:
+        return _app_identity(world, value)
+    return _token_identity(world, value)
+
+
+def _token_identity(world: World, value: str) -> Identity:
+    token = world.tokens.get(value)
+    if token is None:
+        return Identity(refusal=ApiError(401, "Bad credentials"))
+    app = token.installation.app if token.installation is not None else None
+    refusal = None
+    expired = token.expires_at is not None and world.clock.now() >= token.expires_at
+    uninstalled = token.installation is not None and token.installation.id not in world.installations
+    if token.revoked or expired or uninstalled:
+        refusal = ApiError(401, "Bad credentials")
+    elif token.installation is not None and token.installation.suspended_at is not None:
+        refusal = ApiError(403, "This installation has been suspended")
+    return Identity(user=token.user, app=app, installation=token.installation, token=token, refusal=refusal)
+
+
+def _app_identity(world: World, value: str) -> Identity:
+    try:
+        unverified: dict[str, Any] = jwt.decode(value, options={"verify_signature": False})
+        app = world.app_by_issuer(str(unverified.get("iss")))
+    except jwt.PyJWTError:
+        return Identity(refusal=ApiError(401, "A JSON web token could not be decoded"))
+    if app is None:
+        return Identity(refusal=ApiError(404, "Integration not found"))
+    try:
+        claims = jwt.decode(
+            value,
+            app.public_pem,
+            algorithms=["RS256"],
+            options={
+                "verify_exp": False,
+                "verify_iat": False,
+                "verify_nbf": False,
+                "verify_aud": False,
+                "verify_iss": False,
+                "verify_sub": False,
+            },
+        )
+    except jwt.PyJWTError:
+        return Identity(app=app, refusal=ApiError(401, "A JSON web token could not be decoded"))
+    return Identity(app=app, refusal=_claims_refusal(claims, world.clock.now()))
+
+
+def _claims_refusal(claims: dict[str, Any], now: float) -> ApiError | None:
+    issued, expires = claims.get("iat"), claims.get("exp")
+    if not isinstance(issued, (int, float)) or issued > now + JWT_SLACK:
+        return ApiError(
+            401, "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued"
+        )
+    if not isinstance(expires, (int, float)) or expires <= now:
+        return ApiError(
+            401,
+            "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the "
+            "assertion expires",
+        )
+    if expires > now + JWT_LIFETIME + JWT_SLACK or expires - issued > JWT_LIFETIME + JWT_SLACK:
+        return ApiError(401, "'Expiration time' claim ('exp') is too far in the future")
+    return None

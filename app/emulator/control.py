@@ -1,0 +1,374 @@
+"""The control path: everything a test or a drill arranges from outside GitHub's own name space."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from app.emulator.acts import issues as issue_acts
+from app.emulator.acts import refs as ref_acts
+from app.emulator.acts.events import announce_installation
+from app.emulator.clock import from_stamp, to_stamp
+from app.emulator.errors import ApiError
+from app.emulator.faults import Fault
+from app.emulator.render import Render
+from app.emulator.repos import RefChange
+from app.emulator.routing import Request, Response, Router
+from app.emulator.state import ROLES, Account, Actor, Installation, Repository
+
+if TYPE_CHECKING:
+    from app.emulator.server import Server
+
+router = Router()
+_FLUSH_S = 5.0
+
+
+async def control(server: Server, request: Request) -> Response:
+    """Answer a request of the control path; errors have the form of GitHub's."""
+    segments = request.segments[1:]
+    found = router.find(request.method, segments)
+    if found is None:
+        return Response.json({"message": f"No control call {request.method} {request.path}"}, 404)
+    try:
+        result = found[0].handler(server, request, **found[1])
+        if asyncio.iscoroutine(result):
+            result = await result
+    except ApiError as error:
+        return Response.json(error.body(), error.status)
+    return Response.json(result)
+
+
+def _account(server: Server, login: str) -> Account:
+    account = server.world.account(login)
+    if account is None:
+        raise ApiError(404, f"There is no account {login}")
+    return account
+
+
+def _repo(server: Server, full_name: str) -> Repository:
+    owner, _, name = full_name.partition("/")
+    repo = server.world.repo(owner, name)
+    if repo is None:
+        raise ApiError(404, f"There is no repository {full_name}")
+    return repo
+
+
+@router.add("POST", "/users")
+def add_user(server: Server, request: Request) -> Any:
+    body = request.body
+    kind: Any = body.get("type", str, "User")
+    user = server.world.add_account(body.need("login", str), kind)
+    user.name = body.maybe("name", str)
+    token = server.world.add_user_token(user, body.maybe("token", str))
+    return {"login": user.login, "id": user.id, "node_id": user.node_id, "token": token.value}
+
+
+@router.add("POST", "/orgs")
+def add_org(server: Server, request: Request) -> Any:
+    org = server.world.add_account(request.body.need("login", str), "Organization")
+    return {"login": org.login, "id": org.id, "node_id": org.node_id}
+
+
+@router.add("POST", "/repos")
+def add_repo(server: Server, request: Request) -> Any:
+    world, body = server.world, request.body
+    owner = _account(server, body.need("owner", str))
+    repo = world.add_repo(
+        owner,
+        body.need("name", str),
+        private=body.get("private", bool, False),
+        default_branch=body.get("default_branch", str, "main"),
+    )
+    repo.plan_allows_drafts = body.get("plan_allows_drafts", bool, True)
+    _set_collaborators(server, repo, body.get("collaborators", dict, {}))
+    files: dict[str, str | None] = body.get("files", dict, {"README.md": f"# {repo.name}\n"})
+    actor = Actor(owner)
+    start = ref_acts.commit_files(world, repo, repo.default_branch, files, actor) if files else None
+    for name, changed in body.get("branches", dict, {}).items():
+        if start is None:
+            raise ApiError(422, "Branches need files on the default branch")
+        if repo.git.branch(name) is None:
+            repo.git.update([RefChange(f"refs/heads/{name}", "0" * 40, start)])
+        if changed:
+            ref_acts.commit_files(world, repo, name, changed, actor)
+    return Render(world).repository(repo) | {"branches": dict(repo.git.refs("refs/heads/"))}
+
+
+def _set_collaborators(server: Server, repo: Repository, roles: dict[str, str]) -> None:
+    for login, role in roles.items():
+        if role not in ROLES:
+            raise ApiError(422, f"Unknown role {role}")
+        repo.collaborators[_account(server, login).login.lower()] = role
+
+
+@router.add("PATCH", "/repos/{owner}/{name}")
+def change_repo(server: Server, request: Request, owner: str, name: str) -> Any:
+    repo, body = _repo(server, f"{owner}/{name}"), request.body
+    _set_collaborators(server, repo, body.get("collaborators", dict, {}))
+    repo.archived = body.get("archived", bool, repo.archived)
+    repo.private = body.get("private", bool, repo.private)
+    repo.plan_allows_drafts = body.get("plan_allows_drafts", bool, repo.plan_allows_drafts)
+    return Render(server.world).repository(repo)
+
+
+@router.add("POST", "/commits")
+def add_commit(server: Server, request: Request) -> Any:
+    """Commit files on a branch as somebody, with everything a push brings."""
+    body = request.body
+    repo = _repo(server, body.need("repo", str))
+    author = _account(server, body.get("author", str, repo.owner.login))
+    sha = ref_acts.commit_files(
+        server.world,
+        repo,
+        body.get("branch", str, repo.default_branch),
+        body.need("files", dict),
+        Actor(author),
+        body.get("message", str, ""),
+    )
+    return {"sha": sha}
+
+
+@router.add("POST", "/apps")
+def add_app(server: Server, request: Request) -> Any:
+    world, body = server.world, request.body
+    slug = body.need("slug", str)
+    owner = world.account(body.get("owner", str, "app-owner")) or world.add_account(
+        body.get("owner", str, "app-owner"), "Organization"
+    )
+    app = world.add_app(
+        slug,
+        owner,
+        body.get("permissions", dict, {}),
+        body.get("events", list, []),
+        body.maybe("webhook_url", str),
+        body.maybe("webhook_secret", str),
+    )
+    hook = {"type": "App", "id": app.hook_id, "active": True, "events": app.events, "app_id": app.id}
+    world.deliveries.record(app, "ping", {"zen": "Keep it logically awesome.", "hook_id": app.hook_id, "hook": hook})
+    return {
+        "id": app.id,
+        "slug": app.slug,
+        "pem": app.private_pem,
+        "client_id": app.client_id,
+        "bot_id": app.bot.id,
+        "bot_login": app.bot.login,
+        "hook_id": app.hook_id,
+    }
+
+
+@router.add("PATCH", "/apps/{slug}")
+def change_app(server: Server, request: Request, slug: str) -> Any:
+    app, body = server.world.apps.get(slug), request.body
+    if app is None:
+        raise ApiError(404, f"There is no App {slug}")
+    if "webhook_url" in body:
+        app.webhook_url = body.maybe("webhook_url", str)
+    if "webhook_secret" in body:
+        app.webhook_secret = body.maybe("webhook_secret", str)
+    app.events = body.get("events", list, app.events)
+    app.permissions = body.get("permissions", dict, app.permissions)
+    return Render(server.world).app(app)
+
+
+@router.add("POST", "/installations")
+def add_installation(server: Server, request: Request) -> Any:
+    world, body = server.world, request.body
+    app = world.apps.get(body.need("app", str))
+    if app is None:
+        raise ApiError(404, "There is no such App")
+    account = _account(server, body.need("account", str))
+    installation = Installation(
+        id=world.ids.next("installation"),
+        app=app,
+        account=account,
+        repositories=_selection(server, account, body.data.get("repositories", "all")),
+        permissions=dict(app.permissions),
+        events=list(app.events),
+        created_at=world.clock.stamp(),
+    )
+    world.installations[installation.id] = installation
+    covered = [r for r in world.repos.values() if installation.covers(r)]
+    announce_installation(world, installation, "installation", "created", Actor(account), repositories=_short(covered))
+    return Render(world).installation(installation)
+
+
+def _selection(server: Server, account: Account, wanted: Any) -> set[int] | None:
+    if wanted == "all":
+        return None
+    return {_repo(server, f"{account.login}/{str(name).rpartition('/')[2]}").id for name in wanted}
+
+
+def _short(repos: list[Repository]) -> list[dict[str, Any]]:
+    return [
+        {"id": r.id, "node_id": r.node_id, "name": r.name, "full_name": r.full_name, "private": r.private}
+        for r in repos
+    ]
+
+
+@router.add("PATCH", "/installations/{number:int}")
+def change_installation(server: Server, request: Request, number: str) -> Any:
+    world, body = server.world, request.body
+    installation = world.installations.get(int(number))
+    if installation is None:
+        raise ApiError(404, "There is no such installation")
+    actor = Actor(installation.account)
+    suspended = body.maybe("suspended", bool)
+    if suspended is not None and suspended != (installation.suspended_at is not None):
+        installation.suspended_at = world.clock.stamp() if suspended else None
+        announce_installation(world, installation, "installation", "suspend" if suspended else "unsuspend", actor)
+    if "permissions" in body:
+        installation.permissions = {"metadata": "read"} | body.need("permissions", dict)
+        announce_installation(world, installation, "installation", "new_permissions_accepted", actor)
+    if "repositories" in body:
+        before = {r.id for r in world.repos.values() if installation.covers(r)}
+        installation.repositories = _selection(server, installation.account, body.data["repositories"])
+        after = {r.id for r in world.repos.values() if installation.covers(r)}
+        added = _short([world.repos[i] for i in after - before])
+        removed = _short([world.repos[i] for i in before - after])
+        announce_installation(
+            world,
+            installation,
+            "installation_repositories",
+            "added" if added else "removed",
+            actor,
+            repositories_added=added,
+            repositories_removed=removed,
+            repository_selection="all" if installation.repositories is None else "selected",
+        )
+    return Render(world).installation(installation)
+
+
+@router.add("POST", "/issues")
+def add_issue(server: Server, request: Request) -> Any:
+    body = request.body
+    repo = _repo(server, body.need("repo", str))
+    issue = issue_acts.open_issue(
+        server.world,
+        repo,
+        Actor(_account(server, body.get("author", str, repo.owner.login))),
+        body.need("title", str),
+        body.maybe("body", str),
+        body.get("labels", list, []),
+        body.get("assignees", list, []),
+    )
+    return Render(server.world).issue(issue)
+
+
+@router.add("POST", "/comments")
+def add_comment(server: Server, request: Request) -> Any:
+    body = request.body
+    issue = _repo(server, body.need("repo", str)).issues.get(body.need("number", int))
+    if issue is None:
+        raise ApiError(404, "There is no such Issue")
+    author = Actor(_account(server, body.need("author", str)))
+    comment = issue_acts.add_comment(server.world, issue, author, body.need("body", str))
+    return Render(server.world).comment(comment)
+
+
+@router.add("GET", "/clock")
+def clock(server: Server, request: Request) -> Any:
+    now = server.world.clock.now()
+    return {"now": to_stamp(now), "epoch": now}
+
+
+@router.add("POST", "/clock")
+def set_clock(server: Server, request: Request) -> Any:
+    body = request.body
+    if "advance_s" in body:
+        server.world.clock.advance(float(body.data["advance_s"]))
+    if "set" in body:
+        wanted = body.data["set"]
+        server.world.clock.set(from_stamp(wanted) if isinstance(wanted, str) else float(wanted))
+    return clock(server, request)
+
+
+@router.add("GET", "/requests")
+def requests(server: Server, request: Request) -> Any:
+    return server.traffic.since(int(request.query.get("since", "0")))
+
+
+@router.add("DELETE", "/requests")
+def forget_requests(server: Server, request: Request) -> Any:
+    server.traffic.entries.clear()
+    return {"n": server.traffic.count}
+
+
+@router.add("GET", "/counters")
+def counters(server: Server, request: Request) -> Any:
+    return server.traffic.totals()
+
+
+@router.add("POST", "/rate")
+def set_rate(server: Server, request: Request) -> Any:
+    """Set the hourly limit of an identity (``installation:<id>``, ``user:<login>``)."""
+    body = request.body
+    server.rates.limits[body.need("identity", str)] = body.need("limit", int)
+    return dict(server.rates.limits)
+
+
+@router.add("POST", "/switches")
+def switches(server: Server, request: Request) -> Any:
+    values = dict(request.body.data)
+    name = values.pop("repo", None)
+    server.world.switches.set(_repo(server, name).id if name else None, values)
+    return {"repo": name} | values
+
+
+@router.add("POST", "/faults")
+def add_fault(server: Server, request: Request) -> Any:
+    server.faults.orders.append(Fault.from_order(request.body.data))
+    return {"orders": len(server.faults.orders)}
+
+
+@router.add("GET", "/faults")
+def list_faults(server: Server, request: Request) -> Any:
+    return [{"kind": f.kind, "left": f.times, "hits": f.hits} for f in server.faults.orders]
+
+
+@router.add("DELETE", "/faults")
+def clear_faults(server: Server, request: Request) -> Any:
+    server.faults.orders.clear()
+    return {"orders": 0, "deferred": len(server.deferred)}
+
+
+@router.add("GET", "/deliveries")
+def deliveries(server: Server, request: Request) -> Any:
+    return [
+        {
+            "id": d.id,
+            "guid": d.guid,
+            "app": d.app.slug,
+            "event": d.event,
+            "action": d.action,
+            "status": d.status,
+            "status_code": d.status_code,
+            "redelivery": d.redelivery,
+            "delivered_at": d.delivered_at,
+            "installation_id": d.installation_id,
+            "repository_id": d.repository_id,
+            "payload": d.body.decode(),
+        }
+        for d in server.world.deliveries.log
+    ]
+
+
+@router.add("POST", "/deliveries/flush")
+async def flush(server: Server, request: Request) -> Any:
+    seconds = float(request.body.data.get("timeout_s", _FLUSH_S))
+    return {"pending": await server.world.deliveries.flush(seconds)}
+
+
+@router.add("POST", "/deliveries/mode")
+def delivery_mode(server: Server, request: Request) -> Any:
+    server.world.deliveries.set_mode(request.body.need("mode", str))
+    return {"mode": server.world.deliveries.mode, "pending": server.world.deliveries.pending}
+
+
+@router.add("POST", "/deliveries/replay")
+def replay(server: Server, request: Request) -> Any:
+    """Deliver again by id or by GUID, the newest attempt's bytes."""
+    wanted = request.body.data
+    for delivery in reversed(server.world.deliveries.log):
+        if delivery.id == wanted.get("id") or delivery.guid == wanted.get("guid"):
+            return {"id": server.world.deliveries.redeliver(delivery).id, "guid": delivery.guid}
+    raise ApiError(404, "There is no such delivery")

@@ -1,0 +1,1 @@
+"""GraphQL over a subset of GitHub's schema."""

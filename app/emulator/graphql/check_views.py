@@ -1,0 +1,114 @@
+"""Check suites, check-runs, commit statuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.emulator.graphql.connections import connection
+from app.emulator.graphql.git_views import CommitThing, ref_thing
+from app.emulator.graphql.views import View, shows, view, viewer_of
+from app.emulator.rest.checks import select_runs
+from app.emulator.state import CheckRun, CheckSuite, CommitStatus
+
+
+@shows(CheckSuite)
+class CheckSuiteView(View):
+    """A check suite."""
+
+    thing: CheckSuite
+    __typename = "CheckSuite"
+
+    def __init__(self, request: Any, thing: CheckSuite) -> None:
+        super().__init__(request, thing)
+        self.id, self.databaseId = thing.node_id, thing.id
+        self.status = thing.status.upper()
+        self.conclusion = thing.conclusion.upper() if thing.conclusion else None
+        self.createdAt, self.updatedAt = thing.created_at, thing.updated_at
+
+    @property
+    def app(self) -> Any:
+        return view(self.request, self.thing.app)
+
+    @property
+    def branch(self) -> Any:
+        name = self.thing.head_branch
+        return view(self.request, ref_thing(self.thing.repo, f"refs/heads/{name}")) if name else None
+
+    @property
+    def commit(self) -> Any:
+        return view(self.request, CommitThing(self.thing.repo, self.thing.head_sha))
+
+    @property
+    def repository(self) -> Any:
+        return view(self.request, self.thing.repo)
+
+    def checkRuns(self, info: Any, filterBy: dict[str, Any] | None = None, **page: Any) -> Any:
+        wanted = filterBy or {}
+        app_id = wanted.get("appId")
+        runs = select_runs(
+            [self.thing],
+            wanted.get("checkName"),
+            str(app_id) if app_id is not None else None,
+            "all" if wanted.get("checkType") == "ALL" else "latest",
+        )
+        statuses = [*(wanted.get("statuses") or []), *([wanted["status"]] if wanted.get("status") else [])]
+        if statuses:
+            runs = [r for r in runs if r.status.upper() in statuses]
+        if wanted.get("conclusions"):
+            runs = [r for r in runs if (r.conclusion or "").upper() in wanted["conclusions"]]
+        return connection("checkRuns", runs, viewer_of(self.request), **page)
+
+
+@shows(CheckRun)
+class CheckRunView(View):
+    """A check-run."""
+
+    thing: CheckRun
+    __typename = "CheckRun"
+
+    def __init__(self, request: Any, thing: CheckRun) -> None:
+        super().__init__(request, thing)
+        self.id, self.databaseId, self.name = thing.node_id, thing.id, thing.name
+        self.status = thing.status.upper()
+        self.conclusion = thing.conclusion.upper() if thing.conclusion else None
+        self.externalId = thing.external_id
+        self.startedAt, self.completedAt = thing.started_at, thing.completed_at
+        self.title, self.summary, self.text = thing.title, thing.summary, thing.text
+        self.resourcePath = f"/{thing.suite.repo.full_name}/runs/{thing.id}"
+        self.url = self.permalink = request.world.url + self.resourcePath
+        self.detailsUrl = thing.details_url or self.url
+
+    def isRequired(self, info: Any, **of: Any) -> bool:
+        return False
+
+    @property
+    def checkSuite(self) -> Any:
+        return view(self.request, self.thing.suite)
+
+    @property
+    def repository(self) -> Any:
+        return view(self.request, self.thing.suite.repo)
+
+
+@shows(CommitStatus)
+class StatusContextView(View):
+    """A commit status."""
+
+    thing: CommitStatus
+    __typename = "StatusContext"
+
+    def __init__(self, request: Any, thing: CommitStatus) -> None:
+        super().__init__(request, thing)
+        self.id, self.context, self.state = thing.node_id, thing.context, thing.state.upper()
+        self.description, self.targetUrl, self.createdAt = (
+            thing.description,
+            thing.target_url,
+            thing.created_at,
+        )
+
+    def isRequired(self, info: Any, **of: Any) -> bool:
+        return False
+
+    @property
+    def creator(self) -> Any:
+        return view(self.request, self.thing.creator)

@@ -1,0 +1,68 @@
+"""Connections: GitHub's pagination with its refusals."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from app.emulator.errors import GraphQLRefusal
+
+MAX_PAGE = 100
+
+
+def connection(
+    name: str,
+    items: Sequence[Any],
+    view: Callable[[Any], Any],
+    *,
+    first: int | None = None,
+    last: int | None = None,
+    after: str | None = None,
+    before: str | None = None,
+) -> dict[str, Any]:
+    """One page of ``items``; only what is shown is turned into views. Raises :class:`GraphQLRefusal`."""
+    if first is None and last is None:
+        raise GraphQLRefusal(
+            "MISSING_PAGINATION_BOUNDARIES",
+            f"You must provide a `first` or `last` value to properly paginate the `{name}` connection.",
+        )
+    for word, value in (("first", first), ("last", last)):
+        if value is not None and not 0 <= value <= MAX_PAGE:
+            raise GraphQLRefusal(
+                "EXCESSIVE_PAGINATION",
+                f"Requesting {value} records on the `{name}` connection exceeds the `{word}` limit of "
+                f"{MAX_PAGE} records.",
+            )
+    start = _position(after) if after else 0
+    end = _position(before) - 1 if before else len(items)
+    start, end = min(start, len(items)), max(0, min(end, len(items)))
+    if first is not None:
+        end = min(end, start + first)
+    if last is not None:
+        start = max(start, end - last)
+    shown = [view(item) for item in items[start:end]]
+    cursors = [_cursor(position + 1) for position in range(start, start + len(shown))]
+    return {
+        "nodes": shown,
+        "edges": [{"cursor": c, "node": n} for c, n in zip(cursors, shown, strict=True)],
+        "pageInfo": {
+            "startCursor": cursors[0] if cursors else None,
+            "endCursor": cursors[-1] if cursors else None,
+            "hasNextPage": end < len(items),
+            "hasPreviousPage": start > 0,
+        },
+        "totalCount": len(items),
+    }
+
+
+def _cursor(position: int) -> str:
+    return base64.b64encode(f"cursor:v2:{position}".encode()).decode()
+
+
+def _position(cursor: str) -> int:
+    try:
+        return int(base64.b64decode(cursor, validate=True).decode().rpartition(":")[2])
+    except (binascii.Error, ValueError):
+        raise GraphQLRefusal("INVALID_CURSOR_ARGUMENTS", f"`{cursor}` does not appear to be a valid cursor.") from None

@@ -1,0 +1,60 @@
+"""Database ids and node ids.
+
+Node ids carry their own address (``prefix_`` plus the encoded parts), so ``node(id:)`` resolves every object
+without a table, commits and trees included.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import itertools
+from collections.abc import Iterator
+
+# Real ids of these kinds have passed 2^31; a client that keeps them in 32 bits must fail here too.
+_STARTS = {
+    "account": 1_001,
+    "app": 900_001,
+    "hook": 500_000_001,
+    "installation": 60_000_001,
+    "repository": 1_090_000_001,
+    "issue": 3_400_000_001,
+    "pull": 2_900_000_001,
+    "comment": 3_500_000_001,
+    "event": 20_100_000_001,
+    "label": 9_100_000_001,
+    "suite": 48_000_000_001,
+    "check_run": 54_000_000_001,
+    "status": 41_000_000_001,
+    "delivery": 190_000_000_001,
+    "review": 3_600_000_001,
+}
+
+
+class Ids:
+    """One growing sequence per kind of object."""
+
+    def __init__(self) -> None:
+        self._sequences: dict[str, Iterator[int]] = {k: itertools.count(v) for k, v in _STARTS.items()}
+
+    def next(self, kind: str) -> int:
+        """A number never handed out before for this kind."""
+        return next(self._sequences[kind])
+
+
+def node_id(prefix: str, *parts: int | str) -> str:
+    """The opaque id of an object of kind ``prefix`` (``R``, ``I``, ``PR``, ``IC``, ``C`` …)."""
+    text = ":".join(str(part) for part in parts)
+    return f"{prefix}_kw" + base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def parse_node_id(value: str) -> tuple[str, list[str]] | None:
+    """Prefix and parts of a node id, or None when it is not one of ours."""
+    prefix, mark, encoded = value.partition("_kw")
+    if not mark:
+        return None
+    try:
+        text = base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
+    except (binascii.Error, ValueError):
+        return None
+    return prefix, text.split(":")

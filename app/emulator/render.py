@@ -1,0 +1,483 @@
+"""How REST answers and webhook payloads show the things of :mod:`app.emulator.state`."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from app.emulator.clock import to_stamp
+from app.emulator.ids import node_id
+from app.emulator.state import (
+    Account,
+    App,
+    CheckRun,
+    CheckSuite,
+    Comment,
+    CommitStatus,
+    Installation,
+    Issue,
+    Label,
+    PullRequest,
+    Repository,
+    TimelineEvent,
+)
+from app.emulator.world import World
+
+Json = dict[str, Any]
+
+
+class Render:
+    """Renders for one base URL, the root of the REST API as the client knows it."""
+
+    def __init__(self, world: World, api: str | None = None) -> None:
+        self.world = world
+        self.html = world.url
+        self.api = api or world.url
+
+    def account(self, account: Account) -> Json:
+        name = account.login
+        return {
+            "login": name,
+            "id": account.id,
+            "node_id": account.node_id,
+            "avatar_url": f"{self.html}/avatars/{account.id}",
+            "gravatar_id": "",
+            "url": f"{self.api}/users/{name}",
+            "html_url": f"{self.html}/{'apps/' + name[:-5] if account.type == 'Bot' else name}",
+            "type": account.type,
+            "user_view_type": "public",
+            "site_admin": False,
+        }
+
+    def account_or_none(self, account: Account | None) -> Json | None:
+        return self.account(account) if account is not None else None
+
+    def app(self, app: App, installations: int | None = None) -> Json:
+        shown: Json = {
+            "id": app.id,
+            "slug": app.slug,
+            "client_id": app.client_id,
+            "node_id": app.node_id,
+            "owner": self.account(app.owner),
+            "name": app.name,
+            "description": "",
+            "external_url": f"{self.html}/apps/{app.slug}",
+            "html_url": f"{self.html}/apps/{app.slug}",
+            "created_at": app.created_at,
+            "updated_at": app.created_at,
+            "permissions": app.permissions,
+            "events": app.events,
+        }
+        if installations is not None:
+            shown["installations_count"] = installations
+        return shown
+
+    def app_or_none(self, app: App | None) -> Json | None:
+        return self.app(app) if app is not None else None
+
+    def installation(self, installation: Installation) -> Json:
+        account = installation.account
+        return {
+            "id": installation.id,
+            "client_id": installation.app.client_id,
+            "node_id": node_id("IN", installation.id),
+            "account": self.account(account),
+            "repository_selection": "all" if installation.repositories is None else "selected",
+            "access_tokens_url": f"{self.api}/app/installations/{installation.id}/access_tokens",
+            "repositories_url": f"{self.api}/installation/repositories",
+            "html_url": f"{self.html}/settings/installations/{installation.id}",
+            "app_id": installation.app.id,
+            "app_slug": installation.app.slug,
+            "target_id": account.id,
+            "target_type": account.type,
+            "permissions": installation.permissions,
+            "events": installation.events,
+            "created_at": installation.created_at,
+            "updated_at": installation.created_at,
+            "single_file_name": None,
+            "has_multiple_single_files": False,
+            "single_file_paths": [],
+            "suspended_by": self.account(account) if installation.suspended_at else None,
+            "suspended_at": installation.suspended_at,
+        }
+
+    def repository(self, repo: Repository, role: str | None = None) -> Json:
+        api = f"{self.api}/repos/{repo.full_name}"
+        html = f"{self.html}/{repo.full_name}"
+        shown: Json = {
+            "id": repo.id,
+            "node_id": repo.node_id,
+            "name": repo.name,
+            "full_name": repo.full_name,
+            "private": repo.private,
+            "owner": self.account(repo.owner),
+            "html_url": html,
+            "description": repo.description,
+            "fork": False,
+            "url": api,
+            "issues_url": f"{api}/issues{{/number}}",
+            "pulls_url": f"{api}/pulls{{/number}}",
+            "branches_url": f"{api}/branches{{/branch}}",
+            "git_refs_url": f"{api}/git/refs{{/sha}}",
+            "clone_url": f"{html}.git",
+            "git_url": f"{html}.git",
+            "ssh_url": f"git@emulator:{repo.full_name}.git",
+            "created_at": repo.created_at,
+            "updated_at": repo.pushed_at,
+            "pushed_at": repo.pushed_at,
+            "size": 1,
+            "stargazers_count": 0,
+            "watchers_count": 0,
+            "forks_count": 0,
+            "language": None,
+            "has_issues": True,
+            "has_projects": True,
+            "has_wiki": False,
+            "archived": repo.archived,
+            "disabled": False,
+            "visibility": "private" if repo.private else "public",
+            "open_issues_count": sum(1 for i in repo.issues.values() if i.state == "open"),
+            "default_branch": repo.default_branch,
+            "allow_merge_commit": True,
+            "allow_squash_merge": True,
+            "allow_rebase_merge": True,
+            "allow_auto_merge": False,
+            "delete_branch_on_merge": False,
+            "topics": [],
+            "is_template": False,
+            "license": None,
+        }
+        if role is not None:
+            shown["permissions"] = role_flags(role)
+        return shown
+
+    def label(self, label: Label, repo: Repository) -> Json:
+        return {
+            "id": label.id,
+            "node_id": label.node_id,
+            "url": f"{self.api}/repos/{repo.full_name}/labels/{label.name}",
+            "name": label.name,
+            "color": label.color,
+            "default": False,
+            "description": label.description,
+        }
+
+    def issue(self, issue: Issue) -> Json:
+        api = f"{self.api}/repos/{issue.repo.full_name}/issues/{issue.number}"
+        html = f"{self.html}/{issue.repo.full_name}/{'pull' if issue.is_pull else 'issues'}/{issue.number}"
+        shown: Json = {
+            "id": issue.id,
+            "node_id": issue.node_id,
+            "url": api,
+            "repository_url": f"{self.api}/repos/{issue.repo.full_name}",
+            "labels_url": f"{api}/labels{{/name}}",
+            "comments_url": f"{api}/comments",
+            "events_url": f"{api}/events",
+            "html_url": html,
+            "number": issue.number,
+            "title": issue.title,
+            "user": self.account(issue.author),
+            "labels": [self.label(x, issue.repo) for x in issue.labels],
+            "state": issue.state,
+            "state_reason": issue.state_reason,
+            "locked": False,
+            "active_lock_reason": None,
+            "assignee": self.account_or_none(issue.assignees[0] if issue.assignees else None),
+            "assignees": [self.account(a) for a in issue.assignees],
+            "milestone": None,
+            "comments": len(issue.comments),
+            "created_at": issue.created_at,
+            "updated_at": issue.updated_at,
+            "closed_at": issue.closed_at,
+            "closed_by": self.account_or_none(issue.closed_by),
+            "author_association": association(issue.repo, issue.author),
+            "body": issue.body,
+            "performed_via_github_app": self.app_or_none(issue.app),
+        }
+        if isinstance(issue, PullRequest):
+            shown["draft"] = issue.draft
+            shown["pull_request"] = {
+                "url": f"{self.api}/repos/{issue.repo.full_name}/pulls/{issue.number}",
+                "html_url": html,
+                "diff_url": f"{html}.diff",
+                "patch_url": f"{html}.patch",
+                "merged_at": issue.merged_at,
+            }
+        return shown
+
+    def pull(self, pull: PullRequest, *, full: bool = False) -> Json:
+        """A pull request; the full form (single reads, webhooks) has counts and mergeability."""
+        repo = pull.repo
+        api = f"{self.api}/repos/{repo.full_name}/pulls/{pull.number}"
+        html = f"{self.html}/{repo.full_name}/pull/{pull.number}"
+        shown: Json = {
+            "id": pull.pull_id,
+            "node_id": pull.node_id,
+            "url": api,
+            "html_url": html,
+            "diff_url": f"{html}.diff",
+            "patch_url": f"{html}.patch",
+            "issue_url": f"{self.api}/repos/{repo.full_name}/issues/{pull.number}",
+            "commits_url": f"{api}/commits",
+            "comments_url": f"{self.api}/repos/{repo.full_name}/issues/{pull.number}/comments",
+            "statuses_url": f"{self.api}/repos/{repo.full_name}/statuses/{pull.head_sha}",
+            "number": pull.number,
+            "state": pull.state,
+            "locked": False,
+            "title": pull.title,
+            "user": self.account(pull.author),
+            "body": pull.body,
+            "created_at": pull.created_at,
+            "updated_at": pull.updated_at,
+            "closed_at": pull.closed_at,
+            "merged_at": pull.merged_at,
+            "merge_commit_sha": pull.merge_commit_sha,
+            "assignee": self.account_or_none(pull.assignees[0] if pull.assignees else None),
+            "assignees": [self.account(a) for a in pull.assignees],
+            "requested_reviewers": [self.account(a) for a in pull.requested_reviewers],
+            "requested_teams": [],
+            "labels": [self.label(x, repo) for x in pull.labels],
+            "milestone": None,
+            "draft": pull.draft,
+            "head": self._side(pull.head_repo, pull.head_ref, pull.head_sha),
+            "base": self._side(repo, pull.base_ref, pull.base_sha),
+            "author_association": association(repo, pull.author),
+            "auto_merge": None,
+            "active_lock_reason": None,
+        }
+        if full:
+            ahead, _ = pull.repo.git.ahead_behind(pull.head_sha, pull.base_sha)
+            merge_base = pull.repo.git.merge_base(pull.base_sha, pull.head_sha)
+            stats = pull.repo.git.diff(merge_base, pull.head_sha).stats if merge_base else None
+            mergeable = pull.mergeability.get(mergeability_key(pull)) if pull.state == "open" else None
+            shown |= {
+                "merged": pull.merged,
+                "mergeable": mergeable,
+                "rebaseable": mergeable,
+                "mergeable_state": mergeable_state(pull, mergeable),
+                "merged_by": self.account_or_none(pull.merged_by),
+                "comments": len(pull.comments),
+                "review_comments": 0,
+                "maintainer_can_modify": False,
+                "commits": ahead,
+                "additions": stats.insertions if stats else 0,
+                "deletions": stats.deletions if stats else 0,
+                "changed_files": stats.files_changed if stats else 0,
+            }
+        return shown
+
+    def _side(self, repo: Repository, ref: str, sha: str) -> Json:
+        return {
+            "label": f"{repo.owner.login}:{ref}",
+            "ref": ref,
+            "sha": sha,
+            "user": self.account(repo.owner),
+            "repo": self.repository(repo),
+        }
+
+    def comment(self, comment: Comment) -> Json:
+        repo = comment.issue.repo
+        kind = "pull" if comment.issue.is_pull else "issues"
+        return {
+            "id": comment.id,
+            "node_id": comment.node_id,
+            "url": f"{self.api}/repos/{repo.full_name}/issues/comments/{comment.id}",
+            "html_url": f"{self.html}/{repo.full_name}/{kind}/{comment.issue.number}#issuecomment-{comment.id}",
+            "issue_url": f"{self.api}/repos/{repo.full_name}/issues/{comment.issue.number}",
+            "user": self.account(comment.author),
+            "created_at": comment.created_at,
+            "updated_at": comment.updated_at,
+            "author_association": association(repo, comment.author),
+            "body": comment.body,
+            "performed_via_github_app": self.app_or_none(comment.app),
+            "reactions": {"total_count": len(comment.reactions)},
+        }
+
+    def timeline_event(self, event: TimelineEvent, issue: Issue) -> Json:
+        shown: Json = {
+            "id": event.id,
+            "node_id": node_id("TE", event.id),
+            "url": f"{self.api}/repos/{issue.repo.full_name}/issues/events/{event.id}",
+            "event": event.event,
+            "actor": self.account_or_none(event.actor),
+            "created_at": event.created_at,
+            "commit_id": None,
+            "commit_url": None,
+            "performed_via_github_app": None,
+        }
+        for key, value in event.data.items():
+            if isinstance(value, Comment):
+                shown |= self.comment(value)
+            elif isinstance(value, Issue):
+                shown["source"] = {"type": "issue", "issue": self.issue(value)}
+            elif isinstance(value, Account):
+                shown[key] = self.account(value)
+            elif isinstance(value, Label):
+                shown[key] = {"name": value.name, "color": value.color}
+            else:
+                shown[key] = value
+        return shown
+
+    def check_suite(self, suite: CheckSuite) -> Json:
+        api = f"{self.api}/repos/{suite.repo.full_name}"
+        return {
+            "id": suite.id,
+            "node_id": suite.node_id,
+            "head_branch": suite.head_branch,
+            "head_sha": suite.head_sha,
+            "status": suite.status,
+            "conclusion": suite.conclusion,
+            "url": f"{api}/check-suites/{suite.id}",
+            "check_runs_url": f"{api}/check-suites/{suite.id}/check-runs",
+            "before": None,
+            "after": suite.head_sha,
+            "pull_requests": self._pulls_of(suite),
+            "app": self.app(suite.app),
+            "created_at": suite.created_at,
+            "updated_at": suite.updated_at,
+            "latest_check_runs_count": len(suite.runs),
+        }
+
+    def check_run(self, run: CheckRun) -> Json:
+        repo = run.suite.repo
+        api = f"{self.api}/repos/{repo.full_name}"
+        return {
+            "id": run.id,
+            "node_id": run.node_id,
+            "name": run.name,
+            "head_sha": run.suite.head_sha,
+            "external_id": run.external_id,
+            "url": f"{api}/check-runs/{run.id}",
+            "html_url": f"{self.html}/{repo.full_name}/runs/{run.id}",
+            "details_url": run.details_url or f"{self.html}/apps/{run.suite.app.slug}",
+            "status": run.status,
+            "conclusion": run.conclusion,
+            "started_at": run.started_at,
+            "completed_at": run.completed_at,
+            "output": {
+                "title": run.title,
+                "summary": run.summary,
+                "text": run.text,
+                "annotations_count": len(run.annotations),
+                "annotations_url": f"{api}/check-runs/{run.id}/annotations",
+            },
+            "check_suite": {"id": run.suite.id},
+            "app": self.app(run.suite.app),
+            "pull_requests": self._pulls_of(run.suite),
+        }
+
+    def _pulls_of(self, suite: CheckSuite) -> list[Json]:
+        return [
+            {
+                "id": p.pull_id,
+                "number": p.number,
+                "url": f"{self.api}/repos/{p.repo.full_name}/pulls/{p.number}",
+                "head": {"ref": p.head_ref, "sha": p.head_sha},
+                "base": {"ref": p.base_ref, "sha": p.base_sha},
+            }
+            for p in suite.repo.pulls()
+            if p.state == "open" and p.head_sha == suite.head_sha
+        ]
+
+    def status(self, status: CommitStatus) -> Json:
+        return {
+            "id": status.id,
+            "node_id": status.node_id,
+            "url": f"{self.api}/repos/{status.repo.full_name}/statuses/{status.sha}",
+            "state": status.state,
+            "context": status.context,
+            "description": status.description,
+            "target_url": status.target_url,
+            "created_at": status.created_at,
+            "updated_at": status.created_at,
+            "creator": self.account(status.creator),
+        }
+
+    def ref(self, repo: Repository, name: str, oid: str) -> Json:
+        api = f"{self.api}/repos/{repo.full_name}/git"
+        kind = repo.git.kind(oid) or "commit"
+        return {
+            "ref": name,
+            "node_id": node_id("REF", repo.id, name),
+            "url": f"{api}/{name}",
+            "object": {"sha": oid, "type": kind, "url": f"{api}/{kind}s/{oid}"},
+        }
+
+    def git_commit(self, repo: Repository, oid: str) -> Json:
+        """A commit as ``/git/commits`` shows it."""
+        api = f"{self.api}/repos/{repo.full_name}/git"
+        commit = repo.git.commit(oid)
+        return {
+            "sha": oid,
+            "node_id": node_id("C", repo.id, oid),
+            "url": f"{api}/commits/{oid}",
+            "html_url": f"{self.html}/{repo.full_name}/commit/{oid}",
+            "author": signature(commit.author),
+            "committer": signature(commit.committer),
+            "tree": {"sha": str(commit.tree_id), "url": f"{api}/trees/{commit.tree_id}"},
+            "message": commit.message,
+            "parents": [{"sha": str(p), "url": f"{api}/commits/{p}"} for p in commit.parent_ids],
+            "verification": {"verified": False, "reason": "unsigned", "signature": None, "payload": None},
+        }
+
+    def commit(self, repo: Repository, oid: str) -> Json:
+        """A commit as ``/commits`` shows it."""
+        inner = self.git_commit(repo, oid)
+        commit = repo.git.commit(oid)
+        api = f"{self.api}/repos/{repo.full_name}/commits"
+        return {
+            "sha": oid,
+            "node_id": inner["node_id"],
+            "commit": {k: inner[k] for k in ("author", "committer", "message", "tree", "verification")}
+            | {"url": inner["url"], "comment_count": 0},
+            "url": f"{api}/{oid}",
+            "html_url": inner["html_url"],
+            "comments_url": f"{api}/{oid}/comments",
+            "author": self.account_or_none(account_of(self.world, commit.author.email)),
+            "committer": self.account_or_none(account_of(self.world, commit.committer.email)),
+            "parents": [{"sha": str(p), "url": f"{api}/{p}"} for p in commit.parent_ids],
+        }
+
+
+def signature(signed: Any) -> Json:
+    """Name, e-mail and date (UTC) of a git signature."""
+    return {"name": signed.name, "email": signed.email, "date": to_stamp(signed.time)}
+
+
+def account_of(world: World, email: str) -> Account | None:
+    """The account an e-mail address of a commit belongs to, as GitHub matches it."""
+    return next((a for a in world.accounts.values() if a.email == email), None)
+
+
+def association(repo: Repository, account: Account) -> str:
+    """``author_association``: the owner, a collaborator, or none of them."""
+    if account is repo.owner:
+        return "OWNER"
+    return "COLLABORATOR" if account.login.lower() in repo.collaborators else "NONE"
+
+
+def role_flags(role: str) -> dict[str, bool]:
+    """A role as the ``permissions`` object of a repository."""
+    order = ("read", "triage", "write", "maintain", "admin")
+    rank = order.index(role) if role in order else -1
+    names = {"pull": 0, "triage": 1, "push": 2, "maintain": 3, "admin": 4}
+    return {name: rank >= needed for name, needed in names.items()}
+
+
+def mergeability_key(pull: PullRequest) -> tuple[str, str]:
+    """What a computed mergeability holds for: these two commits and no others."""
+    return pull.head_sha, pull.repo.git.branch(pull.base_ref) or ""
+
+
+def mergeable_state(pull: PullRequest, mergeable: bool | None) -> str:
+    """``mergeable_state`` for a known or unknown mergeability."""
+    if mergeable is None:
+        return "unknown"
+    if not mergeable:
+        return "dirty"
+    return "draft" if pull.draft else "clean"
+
+
+def etag(identity_key: str, body: bytes) -> str:
+    """A weak validator that differs between identities, as GitHub's do."""
+    return 'W/"' + hashlib.sha256(identity_key.encode() + b"\0" + body).hexdigest() + '"'

@@ -1,0 +1,31 @@
+"""REST, one subject a file; every module adds its routes to :data:`app.emulator.rest.table.routes`."""
+
+from app.emulator.rest import (
+    apps,
+    checks,
+    comments,
+    commits,
+    contents,
+    git_data,
+    git_refs,
+    issues,
+    people,
+    pulls,
+    repositories,
+)
+from app.emulator.rest.table import routes
+
+__all__ = [
+    "apps",
+    "checks",
+    "comments",
+    "commits",
+    "contents",
+    "git_data",
+    "git_refs",
+    "issues",
+    "people",
+    "pulls",
+    "repositories",
+    "routes",
+]

@@ -1,0 +1,214 @@
+"""Apps, installations, installation tokens, the App's webhook deliveries."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from app.emulator.acts.events import announce_installation
+from app.emulator.clock import to_stamp
+from app.emulator.errors import ApiError, forbidden_to_app, not_found
+from app.emulator.rest.table import render, routes
+from app.emulator.routing import Request, Response, paginated
+from app.emulator.state import Actor, App, Installation, Permissions, Repository
+from app.emulator.webhooks import Delivery
+
+_LEVELS = {"read": 1, "write": 2, "admin": 3}
+MAX_TOKEN_REPOSITORIES = 500
+
+
+def _bare_app(request: Request) -> App:
+    app = request.identity.app
+    if app is None or request.identity.installation is not None:
+        raise ApiError(401, "A JSON web token could not be decoded")
+    return app
+
+
+def _own_installation(request: Request, number: str) -> Installation:
+    app = _bare_app(request)
+    installation = request.world.installations.get(int(number))
+    if installation is None or installation.app is not app:
+        raise not_found()
+    return installation
+
+
+@routes.add("GET", "/app")
+def current_app(request: Request) -> Response:
+    app = _bare_app(request)
+    count = sum(1 for i in request.world.installations.values() if i.app is app)
+    return Response.json(render(request).app(app, count))
+
+
+@routes.add("GET", "/apps/{slug}")
+def app_by_slug(request: Request, slug: str) -> Response:
+    app = request.world.apps.get(slug)
+    if app is None:
+        raise not_found()
+    return Response.json(render(request).app(app))
+
+
+@routes.add("GET", "/app/installations")
+def installations(request: Request) -> Response:
+    app = _bare_app(request)
+    own = [i for i in request.world.installations.values() if i.app is app]
+    return paginated(request, own, render(request).installation)
+
+
+@routes.add("GET", "/app/installations/{number:int}")
+def installation(request: Request, number: str) -> Response:
+    return Response.json(render(request).installation(_own_installation(request, number)))
+
+
+@routes.add("DELETE", "/app/installations/{number:int}")
+def uninstall(request: Request, number: str) -> Response:
+    found = _own_installation(request, number)
+    del request.world.installations[found.id]
+    announce_installation(request.world, found, "installation", "deleted", Actor(found.account))
+    return Response(204)
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/installation")
+def installation_of_repo(request: Request, owner: str, repo: str) -> Response:
+    app = _bare_app(request)
+    found = request.world.repo(owner, repo)
+    for candidate in request.world.installations_on(found, suspended=True) if found else []:
+        if candidate.app is app:
+            return Response.json(render(request).installation(candidate))
+    raise not_found()
+
+
+@routes.add("GET", "/users/{login}/installation")
+@routes.add("GET", "/orgs/{login}/installation")
+def installation_of_account(request: Request, login: str) -> Response:
+    app = _bare_app(request)
+    for candidate in request.world.installations.values():
+        if candidate.app is app and candidate.account.login.lower() == login.lower():
+            return Response.json(render(request).installation(candidate))
+    raise not_found()
+
+
+@routes.add("POST", "/app/installations/{number:int}/access_tokens")
+def create_token(request: Request, number: str) -> Response:
+    found = _own_installation(request, number)
+    if found.suspended_at is not None:
+        raise ApiError(403, "This installation has been suspended")
+    permissions = _narrowed(found, request.body.get("permissions", dict, {}))
+    repos = _chosen(request, found)
+    token = request.world.add_installation_token(found, None if repos is None else {r.id for r in repos}, permissions)
+    shown: dict[str, Any] = {
+        "token": token.value,
+        "expires_at": to_stamp(token.expires_at or 0),
+        "permissions": permissions,
+        "repository_selection": "all" if repos is None and found.repositories is None else "selected",
+    }
+    if repos is not None:
+        shown["repositories"] = [render(request).repository(r) for r in repos]
+    return Response.json(shown, 201)
+
+
+def _narrowed(installation: Installation, wanted: dict[str, Any]) -> Permissions:
+    if not wanted:
+        return dict(installation.permissions)
+    for name, level in wanted.items():
+        held = installation.permissions.get(name, "")
+        if _LEVELS.get(str(level), 9) > _LEVELS.get(held, 0):
+            raise ApiError(422, "The permissions requested are not granted to this installation.")
+    return {"metadata": "read"} | wanted
+
+
+def _chosen(request: Request, installation: Installation) -> list[Repository] | None:
+    body = request.body
+    wanted_names = body.get("repositories", list, [])
+    wanted_ids = body.get("repository_ids", list, [])
+    if not wanted_names and not wanted_ids:
+        return None
+    if len(wanted_names) + len(wanted_ids) > MAX_TOKEN_REPOSITORIES:
+        raise ApiError(422, "There are too many repositories requested.")
+    covered = [r for r in request.world.repos.values() if installation.covers(r)]
+    chosen = [r for r in covered if r.id in wanted_ids or r.name in wanted_names]
+    if len(chosen) < len({*wanted_names, *wanted_ids}):
+        raise ApiError(
+            422,
+            "There is at least one repository that does not exist or is not accessible to the parent installation.",
+        )
+    return chosen
+
+
+@routes.add("DELETE", "/installation/token")
+def revoke_token(request: Request) -> Response:
+    token = request.identity.token
+    if token is None or request.identity.installation is None:
+        raise forbidden_to_app()
+    token.revoked = True
+    return Response(204)
+
+
+@routes.add("GET", "/installation/repositories")
+def installation_repositories(request: Request) -> Response:
+    if request.identity.installation is None:
+        raise forbidden_to_app()
+    repos = [r for r in request.world.repos.values() if request.identity.covers(r)]
+    return paginated(request, repos, render(request).repository, key="repositories")
+
+
+def _delivery(delivery: Delivery) -> dict[str, Any]:
+    return {
+        "id": delivery.id,
+        "guid": delivery.guid,
+        "delivered_at": delivery.delivered_at,
+        "redelivery": delivery.redelivery,
+        "duration": delivery.duration,
+        "status": delivery.status,
+        "status_code": delivery.status_code,
+        "event": delivery.event,
+        "action": delivery.action,
+        "installation_id": delivery.installation_id,
+        "repository_id": delivery.repository_id,
+        "throttled_at": None,
+    }
+
+
+@routes.add("GET", "/app/hook/deliveries")
+def deliveries(request: Request) -> Response:
+    app = _bare_app(request)
+    size = min(int(request.query.get("per_page", "30") or 30), 100)
+    cursor = request.query.get("cursor", "")
+    own = [d for d in reversed(request.world.deliveries.log) if d.app is app and d.status != "pending"]
+    wanted = request.query.get("status")
+    if wanted == "success":
+        own = [d for d in own if 200 <= d.status_code < 400]
+    elif wanted == "failure":
+        own = [d for d in own if 400 <= d.status_code < 600]
+    if cursor:
+        own = [d for d in own if str(d.id) < cursor.removeprefix("v1_")]
+    shown = own[:size]
+    headers = {}
+    if len(own) > size:
+        url = f"{request.base_url}{request.path}?per_page={size}&cursor=v1_{shown[-1].id}"
+        headers["link"] = f'<{url}>; rel="next"'
+    return Response.json([_delivery(d) for d in shown], headers=headers)
+
+
+def _own_delivery(request: Request, number: str) -> Delivery:
+    app = _bare_app(request)
+    for delivery in request.world.deliveries.log:
+        if delivery.id == int(number) and delivery.app is app:
+            return delivery
+    raise not_found()
+
+
+@routes.add("GET", "/app/hook/deliveries/{number:int}")
+def delivery(request: Request, number: str) -> Response:
+    found = _own_delivery(request, number)
+    shown = _delivery(found) | {
+        "url": found.app.webhook_url,
+        "request": {"headers": found.headers(), "payload": json.loads(found.body)},
+        "response": {"headers": {}, "payload": found.response_body},
+    }
+    return Response.json(shown)
+
+
+@routes.add("POST", "/app/hook/deliveries/{number:int}/attempts")
+def redeliver(request: Request, number: str) -> Response:
+    request.world.deliveries.redeliver(_own_delivery(request, number))
+    return Response.json({}, 202)

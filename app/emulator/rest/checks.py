@@ -1,0 +1,154 @@
+"""Check-runs, check suites and commit statuses."""
+
+from __future__ import annotations
+
+from app.emulator.acts import checks as acts
+from app.emulator.errors import ApiError, not_found
+from app.emulator.rest.table import open_repo, render, routes
+from app.emulator.routing import Request, Response, paginated
+from app.emulator.state import App, CheckRun, CheckSuite, Repository
+
+
+def _writing_app(request: Request) -> App:
+    if request.identity.installation is None:
+        raise ApiError(403, "You must authenticate via a GitHub App.")
+    return request.identity.installation.app
+
+
+@routes.add("POST", "/repos/{owner}/{repo}/check-runs")
+def create_run(request: Request, owner: str, repo: str) -> Response:
+    found = open_repo(request, owner, repo, "read")
+    app = _writing_app(request)
+    open_repo(request, owner, repo, "write", "checks")
+    run = acts.create_run(request.world, found, app, request.body)
+    return Response.json(render(request).check_run(run), 201)
+
+
+def _run(request: Request, repo: Repository, run_id: str) -> CheckRun:
+    run = request.world.check_runs.get(int(run_id))
+    if run is None or run.suite.repo is not repo:
+        raise not_found()
+    return run
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/check-runs/{run_id:int}")
+def run(request: Request, owner: str, repo: str, run_id: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "checks")
+    return Response.json(render(request).check_run(_run(request, found, run_id)))
+
+
+@routes.add("PATCH", "/repos/{owner}/{repo}/check-runs/{run_id:int}")
+def change_run(request: Request, owner: str, repo: str, run_id: str) -> Response:
+    found = open_repo(request, owner, repo, "read")
+    app = _writing_app(request)
+    open_repo(request, owner, repo, "write", "checks")
+    target = _run(request, found, run_id)
+    if target.suite.app is not app:
+        raise ApiError(
+            403,
+            "Invalid app_id `" + str(app.id) + "` - check run can only be modified by the GitHub App that created it.",
+        )
+    acts.update_run(request.world, target, request.body)
+    return Response.json(render(request).check_run(target))
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/check-runs/{run_id:int}/annotations")
+def annotations_of_run(request: Request, owner: str, repo: str, run_id: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "checks")
+    return paginated(request, _run(request, found, run_id).annotations, lambda a: a)
+
+
+def _commit(repo: Repository, name: str) -> str:
+    sha = repo.git.resolve_commit(name)
+    if sha is None:
+        raise ApiError(422, f"No commit found for SHA: {name}")
+    return sha
+
+
+def select_runs(suites: list[CheckSuite], name: str | None, app_id: str | None, which: str) -> list[CheckRun]:
+    """The check-runs of suites, newest first; "latest" keeps the newest of each name and suite."""
+    runs = [r for s in suites for r in s.runs if app_id is None or str(s.app.id) == app_id]
+    runs = sorted((r for r in runs if name is None or r.name == name), key=lambda r: -r.id)
+    if which == "all":
+        return runs
+    latest: dict[tuple[int, str], CheckRun] = {}
+    for run in runs:
+        latest.setdefault((run.suite.id, run.name), run)
+    return list(latest.values())
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/commits/{ref}/check-runs")
+def runs_of_commit(request: Request, owner: str, repo: str, ref: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "checks")
+    sha, query = _commit(found, ref), request.query
+    suites = [s for s in found.suites if s.head_sha == sha]
+    runs = select_runs(suites, query.get("check_name"), query.get("app_id"), query.get("filter", "latest"))
+    if query.get("status"):
+        runs = [r for r in runs if r.status == query["status"]]
+    return paginated(request, runs, render(request).check_run, key="check_runs")
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/commits/{ref}/check-suites")
+def suites_of_commit(request: Request, owner: str, repo: str, ref: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "checks")
+    sha, app_id = _commit(found, ref), request.query.get("app_id")
+    suites = [s for s in found.suites if s.head_sha == sha and app_id in (None, str(s.app.id))]
+    return paginated(request, suites, render(request).check_suite, key="check_suites")
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/check-suites/{suite_id:int}")
+def suite(request: Request, owner: str, repo: str, suite_id: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "checks")
+    return Response.json(render(request).check_suite(_suite(request, found, suite_id)))
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/check-suites/{suite_id:int}/check-runs")
+def runs_of_suite(request: Request, owner: str, repo: str, suite_id: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "checks")
+    query = request.query
+    runs = select_runs([_suite(request, found, suite_id)], query.get("check_name"), None, query.get("filter", "latest"))
+    return paginated(request, runs, render(request).check_run, key="check_runs")
+
+
+def _suite(request: Request, repo: Repository, suite_id: str) -> CheckSuite:
+    suite = request.world.suites.get(int(suite_id))
+    if suite is None or suite.repo is not repo:
+        raise not_found()
+    return suite
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/commits/{ref}/status")
+def combined_status(request: Request, owner: str, repo: str, ref: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "statuses")
+    sha = _commit(found, ref)
+    statuses = acts.latest_statuses(found, sha)
+    shown = render(request)
+    return Response.json(
+        {
+            "state": acts.combined_state(statuses),
+            "sha": sha,
+            "total_count": len(statuses),
+            "statuses": [shown.status(s) for s in statuses],
+            "repository": shown.repository(found),
+            "url": f"{request.base_url}/repos/{found.full_name}/commits/{sha}/status",
+            "commit_url": f"{request.base_url}/repos/{found.full_name}/commits/{sha}",
+        }
+    )
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/commits/{ref}/statuses")
+def statuses(request: Request, owner: str, repo: str, ref: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "statuses")
+    sha = _commit(found, ref)
+    listed = [s for s in reversed(found.statuses) if s.sha == sha]
+    return paginated(request, listed, render(request).status)
+
+
+@routes.add("POST", "/repos/{owner}/{repo}/statuses/{sha}")
+def create_status(request: Request, owner: str, repo: str, sha: str) -> Response:
+    found = open_repo(request, owner, repo, "read")
+    open_repo(request, owner, repo, "write", "statuses")
+    if found.git.kind(sha) != "commit":
+        raise ApiError(422, f"No commit found for SHA: {sha}")
+    status = acts.add_status(request.world, found, sha, request.identity.account, request.body)
+    return Response.json(render(request).status(status), 201)

@@ -1,0 +1,85 @@
+"""Refs by REST: create if absent, fast-forward, delete; there is no expected old value here."""
+
+from __future__ import annotations
+
+from app.emulator.acts.refs import RefRefusal, move
+from app.emulator.errors import ApiError, not_found
+from app.emulator.repos import ZERO, RefChange, is_ref_name
+from app.emulator.rest.table import open_repo, render, routes
+from app.emulator.routing import Request, Response, paginated
+from app.emulator.state import Repository
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/git/matching-refs/{prefix*}")
+def matching_refs(request: Request, owner: str, repo: str, prefix: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "contents")
+    refs = found.git.refs(f"refs/{prefix}")
+    return paginated(request, refs, lambda r: render(request).ref(found, *r))
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/git/ref/{ref*}")
+def get_ref(request: Request, owner: str, repo: str, ref: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "contents")
+    _not_empty(found)
+    oid = found.git.ref(f"refs/{ref}")
+    if oid is None:
+        raise not_found()
+    return Response.json(render(request).ref(found, f"refs/{ref}", oid))
+
+
+@routes.add("POST", "/repos/{owner}/{repo}/git/refs")
+def create_ref(request: Request, owner: str, repo: str) -> Response:
+    found = open_repo(request, owner, repo, "write", "contents")
+    body = request.body
+    name, sha = body.need("ref", str), body.need("sha", str)
+    _not_empty(found)
+    if not is_ref_name(name):
+        raise ApiError(
+            422, "Reference name is invalid" if name.startswith("refs/") else "Reference must start with refs/"
+        )
+    if found.git.kind(sha) is None:
+        raise ApiError(422, "Object does not exist")
+    if found.git.ref(name) is not None:
+        raise ApiError(422, "Reference already exists")
+    _move(request, found, RefChange(name, ZERO, sha), force=False)
+    return Response.json(render(request).ref(found, name, sha), 201)
+
+
+@routes.add("PATCH", "/repos/{owner}/{repo}/git/refs/{ref*}")
+def update_ref(request: Request, owner: str, repo: str, ref: str) -> Response:
+    found = open_repo(request, owner, repo, "write", "contents")
+    body = request.body
+    name, sha, force = f"refs/{ref}", body.need("sha", str), body.get("force", bool, False)
+    old = found.git.ref(name)
+    if old is None:
+        raise ApiError(422, "Reference does not exist")
+    if found.git.kind(sha) is None:
+        raise ApiError(500, "Server Error")
+    if not force and not found.git.is_ancestor(old, sha):
+        raise ApiError(422, "Update is not a fast forward")
+    _move(request, found, RefChange(name, old, sha), force=force)
+    return Response.json(render(request).ref(found, name, sha))
+
+
+@routes.add("DELETE", "/repos/{owner}/{repo}/git/refs/{ref*}")
+def delete_ref(request: Request, owner: str, repo: str, ref: str) -> Response:
+    found = open_repo(request, owner, repo, "write", "contents")
+    old = found.git.ref(f"refs/{ref}")
+    if old is None:
+        raise ApiError(422, "Reference does not exist")
+    if ref == f"heads/{found.default_branch}":
+        raise ApiError(422, "Cannot delete the default branch")
+    _move(request, found, RefChange(f"refs/{ref}", old, ZERO), force=True)
+    return Response(204)
+
+
+def _move(request: Request, repo: Repository, change: RefChange, *, force: bool) -> None:
+    try:
+        move(request.world, repo, [change], request.identity.actor, force=[force])
+    except RefRefusal as refusal:
+        raise ApiError(422, "Reference update failed") from refusal
+
+
+def _not_empty(repo: Repository) -> None:
+    if repo.git.is_empty():
+        raise ApiError(409, "Git Repository is empty.")

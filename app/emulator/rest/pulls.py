@@ -1,0 +1,111 @@
+"""Pull requests. Draft state has no REST endpoint; merging is not served."""
+
+from __future__ import annotations
+
+from app.emulator.acts import issues as issue_acts
+from app.emulator.acts import pulls as acts
+from app.emulator.auth import require
+from app.emulator.errors import invalid
+from app.emulator.rest.commits import changed_files
+from app.emulator.rest.table import find_account, find_pull, names, open_repo, render, routes
+from app.emulator.routing import Request, Response, paginated
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/pulls")
+def pulls(request: Request, owner: str, repo: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "pull_requests")
+    query = request.query
+    state = query.get("state", "open")
+    listed = [p for p in found.pulls() if state == "all" or p.state == state]
+    if query.get("head"):
+        who, colon, branch = query["head"].partition(":")
+        # GitHub ignores a head filter that does not name the owner.
+        if colon:
+            listed = [p for p in listed if p.head_ref == branch and p.head_repo.owner.login.lower() == who.lower()]
+    if query.get("base"):
+        listed = [p for p in listed if p.base_ref == query["base"]]
+    by_update = query.get("sort") == "updated"
+    ascending = query.get("direction", "asc" if "sort" in query and not by_update else "desc") == "asc"
+    listed.sort(key=lambda p: (p.updated_at if by_update else "", p.number), reverse=not ascending)
+    return paginated(request, listed, render(request).pull)
+
+
+@routes.add("POST", "/repos/{owner}/{repo}/pulls")
+def create_pull(request: Request, owner: str, repo: str) -> Response:
+    found = open_repo(request, owner, repo, "read")
+    require(request.identity, found, "write", "pull_requests")
+    body = request.body
+    pull = acts.open_pull(
+        request.world,
+        found,
+        request.identity.actor,
+        title=body.need("title", str),
+        body=body.maybe("body", str),
+        head=body.need("head", str),
+        base=body.need("base", str),
+        draft=body.get("draft", bool, False),
+    )
+    return Response.json(render(request).pull(pull, full=True), 201)
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/pulls/{number:int}")
+def pull(request: Request, owner: str, repo: str, number: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "pull_requests")
+    target = find_pull(found, number)
+    acts.mergeability(target)
+    return Response.json(render(request).pull(target, full=True))
+
+
+@routes.add("PATCH", "/repos/{owner}/{repo}/pulls/{number:int}")
+def change_pull(request: Request, owner: str, repo: str, number: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "pull_requests")
+    target = find_pull(found, number)
+    if request.identity.user is None or target.author is not request.identity.user:
+        require(request.identity, found, "write", "pull_requests")
+    body = request.body
+    actor, world = request.identity.actor, request.world
+    state, base = body.maybe("state", str), body.maybe("base", str)
+    if state not in (None, "open", "closed"):
+        raise invalid("PullRequest", "state")
+    if state == "open":
+        acts.reopen_pull(world, target, actor)
+    if base is not None:
+        acts.retarget(world, target, base, actor)
+    text = (body.data.get("body") or "") if "body" in body else None
+    issue_acts.edit_text(world, target, actor, body.maybe("title", str), text)
+    if state == "closed":
+        acts.close_pull(world, target, actor)
+    return Response.json(render(request).pull(target, full=True))
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/pulls/{number:int}/commits")
+def pull_commits(request: Request, owner: str, repo: str, number: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "pull_requests")
+    target = find_pull(found, number)
+    shas = list(reversed(found.git.log(target.head_sha, f"^{target.base_sha}")))
+    return paginated(request, shas, lambda s: render(request).commit(found, s))
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/pulls/{number:int}/files")
+def pull_files(request: Request, owner: str, repo: str, number: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "pull_requests")
+    target = find_pull(found, number)
+    merge_base = found.git.merge_base(target.base_sha, target.head_sha) or target.base_sha
+    return paginated(request, changed_files(request, found, merge_base, target.head_sha), lambda f: f)
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/pulls/{number:int}/requested_reviewers")
+def requested_reviewers(request: Request, owner: str, repo: str, number: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "pull_requests")
+    people = find_pull(found, number).requested_reviewers
+    return Response.json({"users": [render(request).account(a) for a in people], "teams": []})
+
+
+@routes.add("POST", "/repos/{owner}/{repo}/pulls/{number:int}/requested_reviewers")
+def request_reviewers(request: Request, owner: str, repo: str, number: str) -> Response:
+    found = open_repo(request, owner, repo, "read")
+    require(request.identity, found, "write", "pull_requests")
+    target = find_pull(found, number)
+    people = [find_account(request, n) for n in names(request.body.get("reviewers", list, []))]
+    acts.request_reviewers(request.world, target, people, request.identity.actor)
+    return Response.json(render(request).pull(target), 201)

@@ -1,0 +1,223 @@
+"""Repositories, branches, collaborators, labels, assignees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.emulator.acts.events import announce_installation
+from app.emulator.acts.issues import assignable
+from app.emulator.acts.refs import commit_files
+from app.emulator.auth import at_least
+from app.emulator.errors import ApiError, invalid, not_found
+from app.emulator.render import role_flags
+from app.emulator.rest.table import find_account, open_repo, render, routes
+from app.emulator.routing import Request, Response, paginated
+from app.emulator.state import Account, Actor, Label, Repository
+
+
+@routes.add("GET", "/repos/{owner}/{repo}")
+def repository(request: Request, owner: str, repo: str) -> Response:
+    found = open_repo(request, owner, repo, "read")
+    user = request.identity.user
+    role = found.role_of(user) if user is not None else None
+    return Response.json(render(request).repository(found, role))
+
+
+@routes.add("PATCH", "/repos/{owner}/{repo}")
+def change_repository(request: Request, owner: str, repo: str) -> Response:
+    found = open_repo(request, owner, repo, "write", "administration")
+    body = request.body
+    branch = body.maybe("default_branch", str)
+    if branch is not None:
+        if found.git.branch(branch) is None:
+            raise invalid("Repository", "default_branch")
+        found.default_branch = branch
+        found.git.set_head(branch)
+    found.archived = body.get("archived", bool, found.archived)
+    found.private = body.get("private", bool, found.private)
+    found.description = body.get("description", str, found.description or "") or None
+    return Response.json(render(request).repository(found))
+
+
+@routes.add("POST", "/user/repos")
+def create_own_repository(request: Request) -> Response:
+    if request.identity.user is None:
+        raise ApiError(403, "Resource not accessible by integration")
+    return _create(request, request.identity.user)
+
+
+@routes.add("POST", "/orgs/{org}/repos")
+def create_org_repository(request: Request, org: str) -> Response:
+    account = find_account(request, org)
+    if account.type != "Organization":
+        raise not_found()
+    return _create(request, account)
+
+
+def _create(request: Request, owner: Account) -> Response:
+    body = request.body
+    world = request.world
+    creator = request.identity.account
+    repo = world.add_repo(
+        owner, body.need("name", str), private=body.get("private", bool, False), default_branch="main"
+    )
+    if creator is not owner:
+        repo.collaborators[creator.login.lower()] = "admin"
+    if body.get("auto_init", bool, False):
+        commit_files(world, repo, repo.default_branch, {"README.md": f"# {repo.name}\n"}, Actor(creator))
+    for installation in world.installations.values():
+        if installation.account is owner and installation.repositories is None:
+            announce_installation(
+                world,
+                installation,
+                "installation_repositories",
+                "added",
+                Actor(creator),
+                repositories_added=[{"id": repo.id, "name": repo.name, "full_name": repo.full_name}],
+                repositories_removed=[],
+                repository_selection="all",
+            )
+    return Response.json(render(request).repository(repo, "admin"), 201)
+
+
+def _branch(request: Request, repo: Repository, name: str, oid: str) -> dict[str, Any]:
+    api = f"{request.base_url}/repos/{repo.full_name}"
+    return {
+        "name": name,
+        "commit": {"sha": oid, "url": f"{api}/commits/{oid}"},
+        "protected": False,
+        "protection": {"enabled": False, "required_status_checks": {"contexts": [], "checks": []}},
+        "protection_url": f"{api}/branches/{name}/protection",
+    }
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/branches")
+def branches(request: Request, owner: str, repo: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "contents")
+    heads = [(n.removeprefix("refs/heads/"), oid) for n, oid in found.git.refs("refs/heads/")]
+    if request.query.get("protected") == "true":
+        heads = []
+    return paginated(request, heads, lambda h: _branch(request, found, *h))
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/branches/{branch*}")
+def branch(request: Request, owner: str, repo: str, branch: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "contents")
+    oid = found.git.branch(branch)
+    if oid is None:
+        raise ApiError(404, "Branch not found")
+    shown = _branch(request, found, branch, oid)
+    return Response.json(shown | {"commit": render(request).commit(found, oid)})
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/collaborators")
+def collaborators(request: Request, owner: str, repo: str) -> Response:
+    found = open_repo(request, owner, repo, "read")
+    people = [found.owner] if found.owner.type == "User" else []
+    people += [a for a in (request.world.account(x) for x in found.collaborators) if a is not None]
+    shown = render(request)
+    return paginated(request, people, lambda a: shown.account(a) | _role(found, a))
+
+
+def _role(repo: Repository, account: Account) -> dict[str, Any]:
+    role = repo.role_of(account)
+    return {"permissions": role_flags(role), "role_name": role}
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/collaborators/{login}")
+def is_collaborator(request: Request, owner: str, repo: str, login: str) -> Response:
+    found = open_repo(request, owner, repo, "read")
+    account = request.world.account(login)
+    if account is None or not (account is found.owner or login.lower() in found.collaborators):
+        raise not_found()
+    return Response(204)
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/collaborators/{login}/permission")
+def permission(request: Request, owner: str, repo: str, login: str) -> Response:
+    found = open_repo(request, owner, repo, "read")
+    user = request.identity.user
+    if user is not None and not at_least(found.role_of(user), "write"):
+        raise ApiError(403, "Must have push access to view collaborator permission.")
+    account = find_account(request, login)
+    role = found.role_of(account)
+    legacy = {"maintain": "write", "triage": "read"}.get(role, role)
+    return Response.json(
+        {
+            "permission": legacy,
+            "role_name": role,
+            "user": render(request).account(account) | _role(found, account),
+        }
+    )
+
+
+@routes.add("PUT", "/repos/{owner}/{repo}/collaborators/{login}")
+def add_collaborator(request: Request, owner: str, repo: str, login: str) -> Response:
+    found = open_repo(request, owner, repo, "write", "administration")
+    account = find_account(request, login)
+    asked = request.body.get("permission", str, "push")
+    found.collaborators[account.login.lower()] = {"pull": "read", "push": "write"}.get(asked, asked)
+    return Response(204)
+
+
+@routes.add("DELETE", "/repos/{owner}/{repo}/collaborators/{login}")
+def remove_collaborator(request: Request, owner: str, repo: str, login: str) -> Response:
+    found = open_repo(request, owner, repo, "write", "administration")
+    found.collaborators.pop(login.lower(), None)
+    return Response(204)
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/labels")
+def labels(request: Request, owner: str, repo: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "issues", "pull_requests")
+    return paginated(request, list(found.labels.values()), lambda x: render(request).label(x, found))
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/labels/{name}")
+def label(request: Request, owner: str, repo: str, name: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "issues", "pull_requests")
+    return Response.json(render(request).label(_label(found, name), found))
+
+
+@routes.add("POST", "/repos/{owner}/{repo}/labels")
+def create_label(request: Request, owner: str, repo: str) -> Response:
+    found = open_repo(request, owner, repo, "write", "issues", "pull_requests")
+    body = request.body
+    name = body.need("name", str)
+    if name.lower() in found.labels:
+        raise invalid("Label", "name", "already_exists")
+    made = request.world.label(found, name, body.get("color", str, "ededed"))
+    made.description = body.maybe("description", str)
+    return Response.json(render(request).label(made, found), 201)
+
+
+@routes.add("DELETE", "/repos/{owner}/{repo}/labels/{name}")
+def delete_label(request: Request, owner: str, repo: str, name: str) -> Response:
+    found = open_repo(request, owner, repo, "write", "issues", "pull_requests")
+    gone = _label(found, name)
+    del found.labels[name.lower()]
+    for issue in found.issues.values():
+        issue.labels = [x for x in issue.labels if x is not gone]
+    return Response(204)
+
+
+def _label(repo: Repository, name: str) -> Label:
+    if name.lower() not in repo.labels:
+        raise not_found()
+    return repo.labels[name.lower()]
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/assignees")
+def assignees(request: Request, owner: str, repo: str) -> Response:
+    found = open_repo(request, owner, repo, "read")
+    people = [a for a in request.world.accounts.values() if assignable(found, a)]
+    return paginated(request, people, render(request).account)
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/assignees/{login}")
+def is_assignable(request: Request, owner: str, repo: str, login: str) -> Response:
+    found = open_repo(request, owner, repo, "read")
+    account = request.world.account(login)
+    if account is None or not assignable(found, account):
+        raise not_found()
+    return Response(204)

@@ -1,0 +1,60 @@
+"""The one table of REST routes and what nearly every handler begins with."""
+
+from __future__ import annotations
+
+from app.emulator.auth import require, visible_repo
+from app.emulator.errors import ApiError, not_found
+from app.emulator.render import Render
+from app.emulator.routing import Request, Router
+from app.emulator.state import Account, Issue, PullRequest, Repository
+
+routes = Router()
+
+
+def open_repo(request: Request, owner: str, repo: str, level: str, *permissions: str) -> Repository:
+    """The repository, if it is visible and one of the permissions is held at ``level``."""
+    found = visible_repo(request.world, request.identity, owner, repo)
+    require(request.identity, found, level, *(permissions or ("metadata",)))
+    return found
+
+
+def find_issue(request: Request, repo: Repository, number: str, level: str = "read") -> Issue:
+    """An Issue or pull request by number; a pull request may also be reached by its own permission."""
+    issue = repo.issues.get(int(number))
+    permissions = ("issues", "pull_requests") if issue is None or issue.is_pull else ("issues",)
+    require(request.identity, repo, level, *permissions)
+    if issue is None:
+        raise not_found()
+    return issue
+
+
+def find_pull(repo: Repository, number: str) -> PullRequest:
+    """A pull request by number, or 404."""
+    pull = repo.issues.get(int(number))
+    if not isinstance(pull, PullRequest):
+        raise not_found()
+    return pull
+
+
+def render(request: Request) -> Render:
+    """The renderer for the root this client uses."""
+    return Render(request.world, request.base_url)
+
+
+def find_account(request: Request, login: str) -> Account:
+    """An account by login, or 404."""
+    account = request.world.account(login)
+    if account is None:
+        raise not_found()
+    return account
+
+
+def names(value: list[object]) -> list[str]:
+    """A list of strings, where labels may also come as objects with a name. Raises 422."""
+    found: list[str] = []
+    for item in value:
+        name = item.get("name") if isinstance(item, dict) else item
+        if not isinstance(name, str):
+            raise ApiError(422, "Invalid request.\n\nFor 'items', a string was expected.")
+        found.append(name)
+    return found

@@ -1,0 +1,205 @@
+"""Requests, answers and the table of routes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qsl, unquote, urlencode
+
+from app.emulator.errors import ApiError
+
+if TYPE_CHECKING:
+    from app.emulator.auth import Identity
+    from app.emulator.world import World
+
+T = TypeVar("T")
+
+
+class Body:
+    """A JSON object of a request, read with GitHub's complaints about missing and mistyped members."""
+
+    def __init__(self, raw: bytes) -> None:
+        if not raw.strip():
+            self.data: dict[str, Any] = {}
+            return
+        try:
+            data = json.loads(raw)
+        except ValueError:
+            raise ApiError(400, "Problems parsing JSON") from None
+        if not isinstance(data, dict):
+            raise ApiError(400, "Body should be a JSON object")
+        self.data = data
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.data
+
+    def need(self, name: str, kind: type[T]) -> T:
+        """A member that must be there. Raises 422 otherwise."""
+        if self.data.get(name) is None:
+            raise ApiError(422, f'Invalid request.\n\n"{name}" wasn\'t supplied.')
+        return self._typed(name, kind)
+
+    def get(self, name: str, kind: type[T], default: T) -> T:
+        """A member, or the default when it is missing or null."""
+        return default if self.data.get(name) is None else self._typed(name, kind)
+
+    def maybe(self, name: str, kind: type[T]) -> T | None:
+        """A member, or None when it is missing or null."""
+        return None if self.data.get(name) is None else self._typed(name, kind)
+
+    def _typed(self, name: str, kind: type[T]) -> T:
+        value = self.data[name]
+        wrong = not isinstance(value, kind) or (kind is int and isinstance(value, bool))
+        if wrong:
+            names = {str: "a string", bool: "a boolean", int: "an integer", list: "an array", dict: "an object"}
+            raise ApiError(
+                422,
+                f"Invalid request.\n\nFor 'properties/{name}', {json.dumps(value)} is not {names[kind]}.",
+            )
+        return value  # type: ignore[no-any-return]
+
+
+@dataclass
+class Request:
+    """One request, its body fully read and decoded."""
+
+    method: str
+    path: str
+    segments: list[str]
+    query: dict[str, str]
+    headers: dict[str, str]
+    raw: bytes
+    world: World
+    identity: Identity
+    prefix: str = ""
+
+    @property
+    def body(self) -> Body:
+        """The JSON body."""
+        return Body(self.raw)
+
+    @property
+    def base_url(self) -> str:
+        """The root under which this client reaches the REST API."""
+        return self.world.url + self.prefix
+
+    def flag(self, name: str) -> bool:
+        """A boolean query parameter."""
+        return self.query.get(name, "").lower() in ("1", "true")
+
+
+@dataclass
+class Response:
+    """One answer."""
+
+    status: int
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def json(cls, data: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+        """A JSON answer."""
+        return cls(
+            status,
+            json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode(),
+            {"content-type": "application/json; charset=utf-8"} | (headers or {}),
+        )
+
+
+Handler = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Route:
+    """A method and a pattern (``/repos/{owner}/{repo}/git/ref/{ref*}``; ``*`` takes the rest)."""
+
+    method: str
+    pattern: str
+    handler: Handler
+
+    def match(self, segments: list[str]) -> dict[str, str] | None:
+        """The path's parameters, or None."""
+        parts = self.pattern.strip("/").split("/")
+        values: dict[str, str] = {}
+        for index, part in enumerate(parts):
+            if part.startswith("{") and part.endswith("*}"):
+                rest = segments[index:]
+                # Only the end may be empty: a trailing slash matters to a prefix match.
+                if not rest or not all(rest[:-1]):
+                    return None
+                values[part[1:-2]] = "/".join(rest)
+                return values
+            if index >= len(segments):
+                return None
+            if part.startswith("{"):
+                name, _, kind = part[1:-1].partition(":")
+                if not segments[index] or (kind == "int" and not segments[index].isdigit()):
+                    return None
+                values[name] = segments[index]
+            elif part != segments[index]:
+                return None
+        return values if len(parts) == len(segments) else None
+
+
+class Router:
+    """A table of routes, tried in the order they were added."""
+
+    def __init__(self) -> None:
+        self.routes: list[Route] = []
+
+    def add(self, method: str, pattern: str) -> Callable[[Handler], Handler]:
+        """Register a handler: called with the request and the path's parameters as keywords."""
+
+        def register(handler: Handler) -> Handler:
+            self.routes.append(Route(method, pattern, handler))
+            return handler
+
+        return register
+
+    def find(self, method: str, segments: list[str]) -> tuple[Route, dict[str, str]] | None:
+        """The first route that fits."""
+        for route in self.routes:
+            if route.method == method and (values := route.match(segments)) is not None:
+                return route, values
+        return None
+
+
+def split_path(raw_path: str) -> list[str]:
+    """The decoded segments of a path; an encoded slash stays inside its segment."""
+    return [unquote(part) for part in raw_path.removeprefix("/").split("/")]
+
+
+def parse_query(raw: str) -> dict[str, str]:
+    """The query string; the last value of a name counts."""
+    return dict(parse_qsl(raw, keep_blank_values=True))
+
+
+def page_bounds(request: Request, default: int = 30) -> tuple[int, int]:
+    """Page number and size; size is at most 100, as GitHub cuts it."""
+    return _positive(request.query.get("page"), 1), min(_positive(request.query.get("per_page"), default), 100)
+
+
+def paginated(request: Request, items: list[Any], render: Callable[[Any], Any], key: str | None = None) -> Response:
+    """One page of a list, with ``Link``; under ``key`` with ``total_count`` when the endpoint wraps it."""
+    page, size = page_bounds(request)
+    shown = [render(item) for item in items[(page - 1) * size : page * size]]
+    last = max(1, -(-len(items) // size))
+    links = []
+    if page > 1:
+        links += [("prev", min(page - 1, last)), ("first", 1)]
+    if page < last:
+        links += [("next", page + 1), ("last", last)]
+    headers = {}
+    if links:
+        base = f"{request.world.url}{request.prefix}{request.path}"
+        headers["link"] = ", ".join(
+            f'<{base}?{urlencode(request.query | {"page": str(number)})}>; rel="{rel}"' for rel, number in links
+        )
+    return Response.json({"total_count": len(items), key: shown} if key else shown, headers=headers)
+
+
+def _positive(text: str | None, default: int) -> int:
+    return int(text) if text and re.fullmatch(r"\d{1,9}", text) and int(text) > 0 else default

@@ -1,0 +1,258 @@
+"""The ASGI application: every request passes here, is logged, may be hit by a fault, and is answered once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+from app.emulator import smart_http
+from app.emulator.auth import Identity, identify
+from app.emulator.control import control
+from app.emulator.errors import ApiError, not_found
+from app.emulator.faults import Fault, Faults
+from app.emulator.graphql.execute import GraphQL
+from app.emulator.render import etag
+from app.emulator.rest import routes
+from app.emulator.routing import Request, Response, parse_query, split_path
+from app.emulator.traffic import Entry, RateLimits, Traffic, request_id
+from app.emulator.world import World
+
+CONTROL = "/_emulator"
+_UNCOUNTED = ("/rate_limit",)
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+
+@dataclass
+class Deferred:
+    """A request whose effect comes late: after ``left`` more requests."""
+
+    left: int
+    request: Request
+    entry: Entry
+
+
+@dataclass
+class Server:
+    """One emulated GitHub behind one port."""
+
+    world: World
+    traffic: Traffic = field(default_factory=Traffic)
+    faults: Faults = field(default_factory=Faults)
+    graphql: GraphQL = field(default_factory=GraphQL)
+    deferred: list[Deferred] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.rates = RateLimits(self.world.clock)
+        self._sender: asyncio.Task[None] | None = None
+
+    @classmethod
+    def at(cls, data_dir: Path) -> Server:
+        """A new, empty GitHub whose repositories lie under ``data_dir``."""
+        (data_dir / "repos").mkdir(parents=True, exist_ok=True)
+        return cls(World(data_dir))
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        """The ASGI entry."""
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+            return
+        request = await self._read(scope, receive)
+        if request.path.startswith(CONTROL):
+            response: Response | None = await control(self, request)
+        else:
+            response = await self._serve(request)
+        if response is None:
+            scope["state"]["transport"].abort()
+            return
+        body = b"" if request.method == "HEAD" or response.status in (204, 304) else response.body
+        headers = response.headers | {"date": formatdate(self.world.clock.now(), usegmt=True)}
+        if response.status not in (204, 304):
+            headers["content-length"] = str(len(response.body))
+        await send(
+            {
+                "type": "http.response.start",
+                "status": response.status,
+                "headers": [(k.encode(), v.encode("latin-1", "replace")) for k, v in headers.items()],
+            }
+        )
+        await send({"type": "http.response.body", "body": body})
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        self._sender = asyncio.create_task(self.world.deliveries.run())
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self._sender.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._sender
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _read(self, scope: dict[str, Any], receive: Receive) -> Request:
+        chunks = []
+        while True:
+            message = await receive()
+            chunks.append(message.get("body", b""))
+            if not message.get("more_body"):
+                break
+        headers = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
+        raw_path: str = scope.get("raw_path", scope["path"].encode()).decode("latin-1").partition("?")[0]
+        prefix = "/api/v3" if raw_path.startswith("/api/v3/") or raw_path == "/api/v3" else ""
+        path = raw_path.removeprefix(prefix) or "/"
+        return Request(
+            method=scope["method"],
+            path="/graphql" if path == "/api/graphql" else path,
+            segments=split_path(path),
+            query=parse_query(scope["query_string"].decode("latin-1")),
+            headers=headers,
+            raw=b"".join(chunks),
+            world=self.world,
+            identity=identify(self.world, headers.get("authorization")),
+            prefix=prefix,
+        )
+
+    async def _serve(self, request: Request) -> Response | None:
+        """The answer, or None when the connection is to be cut."""
+        kind = kind_of(request)
+        operations = self.graphql.operations(request.raw) if kind == "graphql" else []
+        found = routes.find(request.method, request.segments) if kind in ("rest", "token") else None
+        entry = self.traffic.open(
+            time=self.world.clock.stamp(),
+            method=request.method,
+            path=request.path,
+            kind=kind,
+            operation=operations[0] if operations else None,
+            operations=operations,
+            identity=request.identity.label,
+            route=f"{request.method} {found[0].pattern}" if found else f"{request.method} {kind}",
+        )
+        fault = self.faults.take(request.method, request.path, kind, operations, request.identity.label)
+        response = await self._with_fault(request, entry, fault)
+        entry.status = response.status if response is not None else -1
+        await self._run_deferred()
+        return response
+
+    async def _with_fault(self, request: Request, entry: Entry, fault: Fault | None) -> Response | None:
+        if fault is None:
+            return await self.answer(request, entry)
+        if fault.kind == "delay":
+            await asyncio.sleep(fault.seconds)
+            return await self.answer(request, entry)
+        if fault.kind == "late":
+            self.deferred.append(Deferred(fault.after + 1, request, entry))
+            return None
+        if fault.kind == "drop_before":
+            return None
+        if fault.kind == "status":
+            return self._forced(fault)
+        if fault.kind == "graphql_error":
+            message = fault.body if isinstance(fault.body, str) else "Something went wrong (ordered fault)"
+            return Response.json({"data": None, "errors": [{"message": message}]})
+        response = await self.answer(request, entry)
+        if fault.kind == "drop_after":
+            return None
+        if fault.kind == "status_after":
+            return self._forced(fault)
+        return _partial(response)
+
+    def _forced(self, fault: Fault) -> Response:
+        headers = {"content-type": "application/json; charset=utf-8"} | fault.headers
+        return Response(fault.code, fault.payload("Server Error"), headers)
+
+    async def _run_deferred(self) -> None:
+        for late in self.deferred:
+            late.left -= 1
+        due = [late for late in self.deferred if late.left <= 0]
+        self.deferred = [late for late in self.deferred if late.left > 0]
+        for late in due:
+            await self.answer(late.request, late.entry)
+
+    async def answer(self, request: Request, entry: Entry) -> Response:
+        """Execute a request as GitHub would, without faults."""
+        if entry.kind == "git":
+            return await smart_http.serve(request)
+        bucket, key = "graphql" if entry.kind == "graphql" else "core", request.identity.key
+        response = self._limited(request, entry.kind, bucket, key)
+        tag = response.headers.get("etag")
+        unchanged = tag is not None and request.headers.get("if-none-match") == tag
+        if not unchanged and request.path not in _UNCOUNTED:
+            self.rates.spend(key, bucket)
+        response.headers |= self.rates.headers(key, bucket)
+        response.headers["x-github-request-id"] = request_id(entry.n)
+        response.headers["x-github-media-type"] = "github.v3; format=json"
+        return Response(304, b"", response.headers) if unchanged else response
+
+    def _limited(self, request: Request, kind: str, bucket: str, key: str) -> Response:
+        if request.path not in _UNCOUNTED and self.rates.exhausted(key, bucket):
+            refusal = ApiError(403, f"API rate limit exceeded for {key}.")
+            return Response.json(refusal.body(), 403)
+        try:
+            return self._dispatch(request, kind)
+        except ApiError as error:
+            return Response.json(error.body(), error.status)
+
+    def _dispatch(self, request: Request, kind: str) -> Response:
+        identity = request.identity
+        if identity.refusal is not None:
+            raise identity.refusal
+        if kind == "graphql":
+            return self.graphql.serve(request)
+        if request.path == "/rate_limit":
+            return self._rate_limit(identity)
+        method = "GET" if request.method == "HEAD" else request.method
+        found = routes.find(method, request.segments)
+        if found is None:
+            raise ApiError(501, f"The emulator does not serve {request.method} {request.path} yet")
+        bare_app = identity.app is not None and identity.installation is None
+        if bare_app and not _for_bare_app(found[0].pattern):
+            raise not_found() if request.method == "GET" else ApiError(401, "A JSON web token could not be decoded")
+        response: Response = found[0].handler(request, **found[1])
+        if method == "GET" and response.status == 200:
+            response.headers["etag"] = etag(identity.key, response.body)
+        return response
+
+    def _rate_limit(self, identity: Identity) -> Response:
+        core, graphql = (self.rates.shown(identity.key, b) for b in ("core", "graphql"))
+        return Response.json({"resources": {"core": core, "graphql": graphql}, "rate": core})
+
+
+def kind_of(request: Request) -> str:
+    """``git``, ``graphql``, ``token`` (the minting of tokens) or ``rest``."""
+    if smart_http.match(request.path):
+        return "git"
+    if request.path == "/graphql":
+        return "graphql"
+    if request.path.endswith("/access_tokens") or request.path == "/installation/token":
+        return "token"
+    return "rest"
+
+
+def _for_bare_app(pattern: str) -> bool:
+    return pattern.startswith(("/app", "/apps/", "/meta")) or pattern.endswith("/installation")
+
+
+def _partial(response: Response) -> Response:
+    """Half of an answer: GraphQL data with an error beside it and its last top-level field null."""
+    try:
+        data = json.loads(response.body)
+    except ValueError:
+        return response
+    if isinstance(data, dict) and isinstance(data.get("data"), dict) and data["data"]:
+        last = list(data["data"])[-1]
+        data["data"][last] = None
+        error = {
+            "type": "RESOURCE_LIMITS_EXCEEDED",
+            "path": [last],
+            "message": "Resource limits for this query exceeded.",
+        }
+        data["errors"] = [*data.get("errors", []), error]
+    elif isinstance(data, list):
+        data = data[: len(data) // 2]
+    return Response.json(data, response.status, {k: v for k, v in response.headers.items() if k != "etag"})

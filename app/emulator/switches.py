@@ -1,0 +1,29 @@
+"""Behaviours of GitHub that differ between hosts and may be switched off per repository."""
+
+from __future__ import annotations
+
+from app.emulator.errors import ApiError
+
+_NAMES = ("update_refs", "custom_refs")
+
+
+class Switches:
+    """``update_refs`` and ``custom_refs``, each "ok" or "refused", for all or for one repository."""
+
+    def __init__(self) -> None:
+        self._everywhere: dict[str, str] = {}
+        self._by_repo: dict[tuple[int, str], str] = {}
+
+    def set(self, repo_id: int | None, values: dict[str, str]) -> None:
+        """Set switches; a repository's own value wins over the general one."""
+        for name, value in values.items():
+            if name not in _NAMES or value not in ("ok", "refused"):
+                raise ApiError(422, f"Unknown switch {name}={value}")
+            if repo_id is None:
+                self._everywhere[name] = value
+            else:
+                self._by_repo[repo_id, name] = value
+
+    def refused(self, repo_id: int, name: str) -> bool:
+        """Is this behaviour switched off for the repository?"""
+        return self._by_repo.get((repo_id, name), self._everywhere.get(name, "ok")) == "refused"

@@ -1,0 +1,229 @@
+"""Everything the emulator holds in memory, and the ways to find it."""
+
+from __future__ import annotations
+
+import secrets
+import string
+from pathlib import Path
+from typing import Literal
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from app.emulator.clock import Clock
+from app.emulator.errors import ApiError
+from app.emulator.ids import Ids, parse_node_id
+from app.emulator.repos import GitRepo
+from app.emulator.state import (
+    Account,
+    App,
+    CheckRun,
+    CheckSuite,
+    Comment,
+    Installation,
+    Issue,
+    Label,
+    Permissions,
+    Repository,
+    Token,
+)
+from app.emulator.switches import Switches
+from app.emulator.webhooks import Deliveries
+
+_ALNUM = string.ascii_letters + string.digits
+TOKEN_LIFETIME = 3600
+DEFAULT_LABELS = {"bug": "d73a4a", "enhancement": "a2eeef", "question": "d876e3"}
+
+
+class World:
+    """The state of one emulated GitHub."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+        self.url = "http://127.0.0.1"
+        self.clock = Clock()
+        self.ids = Ids()
+        self.accounts: dict[str, Account] = {}
+        self.apps: dict[str, App] = {}
+        self.installations: dict[int, Installation] = {}
+        self.tokens: dict[str, Token] = {}
+        self.repos: dict[int, Repository] = {}
+        self.comments: dict[int, Comment] = {}
+        self.suites: dict[int, CheckSuite] = {}
+        self.check_runs: dict[int, CheckRun] = {}
+        self.switches = Switches()
+        self.deliveries = Deliveries(self.clock, self.ids)
+
+    # Accounts and tokens
+
+    def add_account(self, login: str, kind: Literal["User", "Organization", "Bot"]) -> Account:
+        """A new account; the login must be free."""
+        if login.lower() in self.accounts:
+            raise ApiError(422, f"The login {login} is taken")
+        account = Account(self.ids.next("account"), login, kind, self.clock.stamp())
+        self.accounts[login.lower()] = account
+        return account
+
+    def account(self, login: str) -> Account | None:
+        """The account of a login, whatever its case."""
+        return self.accounts.get(login.lower())
+
+    def add_user_token(self, user: Account, value: str | None = None) -> Token:
+        """A personal token of a user, never expiring."""
+        token = Token(value or "ghp_" + _random(36), user=user)
+        self.tokens[token.value] = token
+        return token
+
+    def add_installation_token(
+        self, installation: Installation, repository_ids: set[int] | None, permissions: Permissions
+    ) -> Token:
+        """A token of the present, long form: ``ghs_<app id>_`` and three dotted parts; valid for an hour."""
+        value = f"ghs_{installation.app.id}_{_random(36)}.{_random(380)}.{_random(86)}"
+        token = Token(
+            value,
+            installation=installation,
+            repository_ids=repository_ids,
+            permissions=permissions,
+            expires_at=self.clock.now() + TOKEN_LIFETIME,
+        )
+        self.tokens[value] = token
+        return token
+
+    # Apps
+
+    def add_app(
+        self,
+        slug: str,
+        owner: Account,
+        permissions: Permissions,
+        events: list[str],
+        webhook_url: str | None,
+        webhook_secret: str | None,
+    ) -> App:
+        """A new App with its own key pair and bot account."""
+        if slug in self.apps:
+            raise ApiError(422, f"The App {slug} exists")
+        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        private = key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.TraditionalOpenSSL,
+            serialization.NoEncryption(),
+        )
+        public = key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        app = App(
+            id=self.ids.next("app"),
+            slug=slug,
+            name=slug,
+            owner=owner,
+            bot=self.add_account(f"{slug}[bot]", "Bot"),
+            client_id="Iv23" + _random(16),
+            private_pem=private.decode(),
+            public_pem=public.decode(),
+            permissions={"metadata": "read"} | permissions,
+            events=events,
+            webhook_url=webhook_url,
+            webhook_secret=webhook_secret,
+            hook_id=self.ids.next("hook"),
+            created_at=self.clock.stamp(),
+        )
+        self.apps[slug] = app
+        return app
+
+    def app_by_issuer(self, issuer: str) -> App | None:
+        """The App a JWT's ``iss`` names: its id or its client id."""
+        for app in self.apps.values():
+            if issuer in (str(app.id), app.client_id):
+                return app
+        return None
+
+    def installations_on(self, repo: Repository, *, suspended: bool = False) -> list[Installation]:
+        """The installations that cover a repository; suspended ones only if asked for."""
+        return [i for i in self.installations.values() if i.covers(repo) and (suspended or i.suspended_at is None)]
+
+    # Repositories
+
+    def add_repo(self, owner: Account, name: str, *, private: bool, default_branch: str) -> Repository:
+        """A new empty repository."""
+        if self.repo(owner.login, name) is not None:
+            raise ApiError(
+                422,
+                "Repository creation failed.",
+                [
+                    {
+                        "resource": "Repository",
+                        "code": "custom",
+                        "field": "name",
+                        "message": "name already exists on this account",
+                    }
+                ],
+            )
+        repo_id = self.ids.next("repository")
+        now = self.clock.stamp()
+        repo = Repository(
+            id=repo_id,
+            owner=owner,
+            name=name,
+            private=private,
+            default_branch=default_branch,
+            git=GitRepo.create(self.data_dir / "repos" / f"{repo_id}.git", default_branch),
+            created_at=now,
+            pushed_at=now,
+        )
+        for label, color in DEFAULT_LABELS.items():
+            self.label(repo, label, color)
+        self.repos[repo_id] = repo
+        return repo
+
+    def repo(self, owner: str, name: str) -> Repository | None:
+        """The repository of that name, whatever the case."""
+        wanted = f"{owner}/{name}".lower()
+        return next((r for r in self.repos.values() if r.full_name.lower() == wanted), None)
+
+    def label(self, repo: Repository, name: str, color: str = "ededed") -> Label:
+        """The label of that name, made if it is new, as adding it to an Issue does on GitHub."""
+        label = repo.labels.get(name.lower())
+        if label is None:
+            label = repo.labels[name.lower()] = Label(self.ids.next("label"), name, color)
+        return label
+
+    # By node id
+
+    def node(self, value: str) -> object | None:
+        """The repository, account, App, Issue, pull request, comment or check a node id names.
+
+        Git objects and refs are resolved by the GraphQL side, which holds the views of them.
+        """
+        parsed = parse_node_id(value)
+        if parsed is None:
+            return None
+        prefix, parts = parsed
+        numbers = [int(p) for p in parts if p.isdigit()]
+        if len(numbers) != len(parts) or not numbers:
+            return None
+        if prefix in ("U", "O", "BOT"):
+            return next((a for a in self.accounts.values() if a.node_id == value), None)
+        if prefix == "A":
+            return next((a for a in self.apps.values() if a.id == numbers[0]), None)
+        repo = self.repos.get(numbers[0])
+        if prefix == "R":
+            return repo
+        if prefix == "LA":
+            return next((x for r in self.repos.values() for x in r.labels.values() if x.node_id == value), None)
+        if repo is None or len(numbers) < 2:
+            return None
+        if prefix in ("I", "PR"):
+            issue: Issue | None = repo.issues.get(numbers[1])
+            return issue if issue is not None and issue.node_id == value else None
+        if prefix == "IC":
+            return self.comments.get(numbers[2]) if len(numbers) > 2 else None
+        if prefix == "CS":
+            return self.suites.get(numbers[1])
+        if prefix == "CR":
+            return self.check_runs.get(numbers[1])
+        return None
+
+
+def _random(length: int) -> str:
+    return "".join(secrets.choice(_ALNUM) for _ in range(length))
