@@ -37,7 +37,10 @@ _UNKNOWN_FIELD = re.compile(r"Cannot query field '(\w+)' on type '(\w+)'")
 @cache
 def schema() -> GraphQLSchema:
     """The schema, built once."""
-    return build_schema((Path(__file__).parent / "schema.graphql").read_text(encoding="utf-8"))
+    built = build_schema((Path(__file__).parent / "schema.graphql").read_text(encoding="utf-8"))
+    # GitHub's own Int carries database ids beyond 32 bits (check-runs: `"databaseId": 23799347220`).
+    built.type_map["Int"].serialize = int  # type: ignore[attr-defined]
+    return built
 
 
 @lru_cache(maxsize=2048)
