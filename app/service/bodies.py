@@ -71,25 +71,35 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 class StrictRoute(APIRoute):
-    """A route whose body must be JSON as the standard has it: UTF-8, finite numbers, no lone surrogates, bounded depth."""
+    """A route whose body must be strict JSON: UTF-8, finite numbers, no lone surrogates, bounded depth."""
 
     def get_route_handler(self) -> Callable[[Request], Any]:
         handle = super().get_route_handler()
 
         async def strict(request: Request) -> Response:
-            return await handle(_StrictRequest(request.scope, request.receive))
+            body = await request.body()
+            # Parsed here, where a refusal keeps its reason; FastAPI itself would answer a bare 400.
+            parsed = _ParsedRequest(request.scope, _replay(body, request.receive))
+            parsed.value = _parse(body) if body else None
+            return await handle(parsed)
 
         return strict
 
 
-class _StrictRequest(Request):
+class _ParsedRequest(Request):
+    value: Any = None
+
     async def json(self) -> Any:
-        try:
-            value = json.loads((await self.body()).decode("utf-8"), parse_constant=_refuse_constant)
-        except (ValueError, RecursionError):
-            raise _not_json("The body is not JSON.") from None
-        _check(value)
-        return value
+        return self.value
+
+
+def _parse(body: bytes) -> Any:
+    try:
+        value = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise _not_json("The body is not JSON.") from None
+    _check(value)
+    return value
 
 
 def _refuse_constant(name: str) -> None:

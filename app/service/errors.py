@@ -15,6 +15,8 @@ from starlette.exceptions import HTTPException
 
 from app.domain.agent_api import ErrorBody, ErrorDetail
 from app.domain.outcome import Blocked, Code, Refused, http_status
+from app.github.errors import GitHubError
+from app.service.github_refusals import refusal_of, retry_after
 
 _log = structlog.get_logger(__name__)
 
@@ -43,6 +45,7 @@ def error_response(
 def install_error_handlers(app: FastAPI) -> None:
     """Turn refusals, validation errors, unknown paths and unexpected failures into error bodies."""
     app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(GitHubError, _github)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _unexpected)
@@ -52,6 +55,12 @@ async def _refused(request: Request, problem: Exception) -> JSONResponse:
     assert isinstance(problem, Refused)
     _log.info("refused", path=request.url.path, code=problem.blocked.code, reason=problem.blocked.reason)
     return error_response(problem.blocked)
+
+
+async def _github(request: Request, problem: Exception) -> JSONResponse:
+    assert isinstance(problem, GitHubError)
+    _log.warning("github", path=request.url.path, problem=type(problem).__name__, said=str(problem))
+    return error_response(refusal_of(problem), headers=retry_after(problem))
 
 
 async def _invalid(request: Request, problem: Exception) -> JSONResponse:

@@ -14,7 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 KEY_BYTES = 32
 _KID = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
@@ -52,6 +55,8 @@ def parse_private_keys(text: str) -> tuple[str, ...]:
     blocks = tuple(found[0] + "\n" for found in _PEM.finditer(text.replace("\\n", "\n")))
     if not blocks:
         raise ValueError("holds no PEM private key; download one on the App's settings page (Private keys)")
+    for position, block in enumerate(blocks, start=1):
+        _require_rsa(block, position)
     return blocks
 
 
@@ -96,6 +101,15 @@ def write_key_files(keys: NewKeys, folder: Path) -> dict[str, Path]:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
             file.write(keys.settings()[name] + "\n")
     return {f"{name}_FILE": path for name, path in paths.items()}
+
+
+def _require_rsa(block: str, position: int) -> None:
+    try:
+        key = load_pem_private_key(block.encode(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise ValueError(f"PEM block {position} is damaged, or protected by a password") from None
+    if not isinstance(key, RSAPrivateKey):
+        raise ValueError(f"PEM block {position} is not an RSA key, as GitHub makes them for Apps")
 
 
 def _new_entry(use: str) -> str:

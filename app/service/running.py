@@ -1,0 +1,183 @@
+"""The parts of a running service, made from the settings, started together and stopped in order."""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+from sqlalchemy import Connection, delete, func, select
+
+from app.controller.database import Database
+from app.controller.keyring import Keyring
+from app.controller.pokes import PokeStore
+from app.controller.tables import pokes as pokes_table
+from app.github.budget import Meter
+from app.github.client import GitHub
+from app.github.clock import GitHubClock
+from app.service.agent_routes import Tickets
+from app.service.callers import Callers
+from app.service.github_watch import GitHubWatch
+from app.service.intake import WebhookIntake
+from app.service.keys import parse_lease_keys, parse_private_keys, parse_seal_keys, parse_secrets
+from app.service.settings import Settings
+
+FINISH_WITHIN_S = 20.0
+"""How long rounds that run may go on after the signal to stop. Unfinished ones are taken over by others."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Loop(Tickets, Protocol):
+    """The loop as the service runs it: the calls about a ticket, the sweep of start-up, the workers."""
+
+    async def start_up(self) -> None: ...
+    async def work(self, stop: asyncio.Event) -> None: ...
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Everything a service consists of. `boot_id` is new at every process start (the ownership protocol, R1)."""
+
+    settings: Settings
+    database: Database
+    pokes: PokeStore
+    github: GitHub
+    keyring: Keyring
+    loop: Loop
+    callers: Callers
+    intake: WebhookIntake
+    watch: GitHubWatch
+    boot_id: str
+
+    async def database_writable(self) -> bool:
+        """Whether a transaction that writes can be made durable now, within two seconds."""
+        try:
+            await asyncio.wait_for(self.database.run(_write_nothing, None), timeout=2)
+        except Exception as problem:
+            _log.warning("database_not_writable", problem=type(problem).__name__)
+            return False
+        return True
+
+    async def pokes_waiting(self) -> int:
+        """How many keys have a poke that nobody runs yet, due or not."""
+        return await self.database.run(_count_waiting, None)
+
+
+def make_parts(settings: Settings) -> Parts:
+    """Connect the parts. Sends nothing to GitHub. Raises SQLAlchemy's errors when the database cannot be used."""
+    from app.controller.controller import Controller
+
+    clock = GitHubClock()
+    keyring = Keyring(
+        seal_keys=parse_seal_keys(settings.seal_keys.get_secret_value()),
+        lease_keys=parse_lease_keys(settings.lease_keys.get_secret_value()),
+    )
+    github = GitHub(
+        settings.app_id,
+        parse_private_keys(settings.app_private_key.get_secret_value()),
+        settings.github_url,
+        clock,
+        Meter(),
+    )
+    database = Database(settings.database_url.get_secret_value())
+    pokes = PokeStore(database, clock.now)
+    boot_id = secrets.token_hex(8)
+    return Parts(
+        settings=settings,
+        database=database,
+        pokes=pokes,
+        github=github,
+        keyring=keyring,
+        loop=Controller(
+            github=github,
+            database=database,
+            pokes=pokes,
+            keys=keyring,
+            clock=clock.now,
+            boot_id=boot_id,
+            writes=settings.writes,
+            resume=settings.resume,
+        ),
+        callers=Callers(github, keyring.lease_keys),
+        intake=WebhookIntake(
+            parse_secrets(settings.webhook_secret.get_secret_value()), pokes, own_app_id=settings.app_id
+        ),
+        watch=GitHubWatch(github, clock.now),
+        boot_id=boot_id,
+    )
+
+
+class Running:
+    """Parts at work: the sweep of start-up, the workers and the watch, each a task of its own.
+
+    Wanted: (1) requests are served from the first moment, whatever the sweep still does; (2) a failed sweep or
+    worker is logged and tried again, because the service lives longer than GitHub's outages; (3) `stop` returns
+    within 20 s and takes no new work; (4) what was cut off there is taken over by whoever runs next.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self._stop = asyncio.Event()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def start(self) -> None:
+        self._tasks = {
+            "sweep": asyncio.create_task(self._persist("sweep", self._sweep)),
+            "loop": asyncio.create_task(self._persist("loop", self._work)),
+            "watch": asyncio.create_task(self.parts.watch.run()),
+        }
+        _log.info("started", boot_id=self.parts.boot_id, writes=self.parts.settings.writes)
+
+    @property
+    def ailing(self) -> Sequence[str]:
+        """Names of tasks that ended although they should run on."""
+        return [name for name in ("loop", "watch") if name in self._tasks and self._tasks[name].done()]
+
+    async def stop(self) -> None:
+        """Take nothing more, let running rounds end, then disconnect."""
+        self._stop.set()
+        for name in ("sweep", "watch"):
+            self._tasks[name].cancel()
+        _, late = await asyncio.wait([self._tasks["loop"]], timeout=FINISH_WITHIN_S)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        await self.parts.github.aclose()
+        await asyncio.to_thread(self.parts.database.close)
+        _log.info("stopped", rounds_cut_off=bool(late))
+
+    async def _sweep(self) -> None:
+        await self.parts.loop.start_up()
+
+    async def _work(self) -> None:
+        await self.parts.loop.work(self._stop)
+
+    async def _persist(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        pause = 1.0
+        while not self._stop.is_set():
+            try:
+                await work()
+                return
+            except Exception as problem:
+                _log.error("failed", task=name, problem=type(problem).__name__, exc_info=problem)
+            await _pause(self._stop, pause)
+            pause = min(pause * 2, 60.0)
+
+
+async def _pause(stop: asyncio.Event, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(stop.wait(), timeout=seconds)
+    except TimeoutError:
+        return
+
+
+def _write_nothing(connection: Connection, items: Sequence[None]) -> Sequence[None]:
+    connection.execute(delete(pokes_table).where(pokes_table.c.key == ""))
+    return items
+
+
+def _count_waiting(connection: Connection, items: Sequence[None]) -> Sequence[int]:
+    waiting = select(func.count()).select_from(pokes_table).where(pokes_table.c.due_at.is_not(None))
+    return [connection.execute(waiting).scalar_one()] * len(items)
