@@ -70,15 +70,18 @@ def amend_as_agent(
 
 
 def _merged(before: dict[str, Any], checkpoint: Checkpoint, published: Published | None) -> dict[str, Any]:
-    kept = {name: value for name, value in before.items() if name in DERIVED_FIELDS or not _known(name)}
-    sent = {name: value for name, value in checkpoint.model_dump(mode="json").items() if name not in DERIVED_FIELDS}
+    """What is new replaces what was; of what the service derives, and of what this version does not know, what stands
+    stays.
+    """
+    kept = {name: value for name, value in before.items() if value is not None and _is_kept(name)}
+    sent = checkpoint.model_dump(mode="json")
     if published is not None and sent.get("checkpoint_sha_or_snapshot") is None:
         sent["checkpoint_sha_or_snapshot"] = published.sha
-    return kept | sent
+    return sent | kept
 
 
-def _known(name: str) -> bool:
-    return name in Checkpoint.model_fields
+def _is_kept(name: str) -> bool:
+    return name in DERIVED_FIELDS or name not in Checkpoint.model_fields
 
 
 def _unchanged(name: str, before: dict[str, Any], after: dict[str, Any]) -> bool:
