@@ -9,6 +9,7 @@ from typing import Protocol
 import structlog
 from sqlalchemy import Connection, delete, func, select
 
+from app.controller.controller import Controller
 from app.controller.database import Database
 from app.controller.keyring import Keyring
 from app.controller.pokes import PokeStore
@@ -67,8 +68,6 @@ class Parts:
 
 def make_parts(settings: Settings) -> Parts:
     """Connect the parts. Sends nothing to GitHub. Raises SQLAlchemy's errors when the database cannot be used."""
-    from app.controller.controller import Controller
-
     clock = GitHubClock()
     keyring = Keyring(
         seal_keys=parse_seal_keys(settings.seal_keys.get_secret_value()),
@@ -99,6 +98,7 @@ def make_parts(settings: Settings) -> Parts:
             boot_id=boot_id,
             writes=settings.writes,
             resume=settings.resume,
+            workers=settings.workers,
         ),
         callers=Callers(github, keyring.lease_keys),
         intake=WebhookIntake(

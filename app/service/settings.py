@@ -103,6 +103,8 @@ class Settings(BaseSettings):
     host: str = Field(default="127.0.0.1", min_length=1, description="Address to listen on.")
     port: int = Field(default=8080, ge=0, le=65535, description="Port to listen on; 0 lets the system choose.")
 
+    workers: int = Field(default=4, ge=1, le=64, description="How many tickets are worked on at the same time.")
+
     @classmethod
     def settings_customise_sources(
         cls,
