@@ -1,24 +1,16 @@
 """Git objects made through the API: unreachable until a ref points to them, so a repetition does no harm."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from app.domain.model import instant_text
 from app.github.access import RepositoryAccess
 from app.github.shapes import ObjectShape, read
 from app.github.wire import Call
-
-
-@dataclass(frozen=True)
-class Author:
-    """Who a commit says it is by. Given always, so that the same content is the same object."""
-
-    name: str = "Agent Recovery"
-    email: str = "agent-recovery@users.noreply.github.com"
-
+from app.ledger.codec import Author
 
 AUTHOR = Author()
+"""The same the ledger's codec computes with: the SHA is known before GitHub makes the object."""
 
 
 class Objects(RepositoryAccess):
