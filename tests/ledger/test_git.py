@@ -1,0 +1,538 @@
+"""The fenced push, between real clones and a real bare repository."""
+
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.domain.checkpoint import Checkpoint
+from app.domain.record import Record
+from app.ledger.clone import Clone, PushedRefs, PushFailed, Unreachable
+from app.ledger.codec import Draft, Entry, blob_bytes, commit_bytes, draft, tree_bytes
+from app.ledger.git import FencedOut, Foreign, GitLedger, Gone, LostRace, Pushed, Refused, Seen, seal_age
+
+BRANCH = "ticket/42-sort"
+LEDGER = "refs/agent-recovery/active/42"
+DONE = "refs/agent-recovery/done/42"
+IDENTITY = {
+    **os.environ,
+    "GIT_AUTHOR_NAME": "a",
+    "GIT_AUTHOR_EMAIL": "a@example.org",
+    "GIT_COMMITTER_NAME": "a",
+    "GIT_COMMITTER_EMAIL": "a@example.org",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+}
+
+
+def git(path: Path, *arguments: str, stdin: bytes = b"") -> str:
+    done = subprocess.run(["git", "-C", str(path), *arguments], input=stdin, capture_output=True, env=IDENTITY)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode().strip()
+
+
+@dataclass
+class Remote:
+    """A bare repository, and a service that writes ledgers straight into it."""
+
+    path: Path
+    writers: Any
+    root: str
+
+    def refs(self) -> dict[str, str]:
+        lines = git(self.path, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+        return dict(line.split(" ") for line in lines)
+
+    def entry(self, sha: str) -> Entry:
+        with Clone(self.path).objects() as objects:
+            entry = objects.entry(sha)
+        assert entry is not None
+        return entry
+
+    @property
+    def head(self) -> Entry:
+        return self.entry(self.refs()[LEDGER])
+
+    @property
+    def record(self) -> Record:
+        record = self.head.record
+        assert isinstance(record, Record)
+        return record
+
+    def make(self, made: Draft) -> str:
+        for kind, content in (
+            ("blob", blob_bytes(made.record_text)),
+            ("tree", tree_bytes(made.record_text)),
+            ("commit", commit_bytes(made)),
+        ):
+            sha = git(self.path, "hash-object", "-w", "--stdin", "-t", kind, stdin=content)
+        return sha
+
+    def write(self, record: Record, ref: str = LEDGER, parent: str | None = None) -> str:
+        """A service commit on the ledger, moved by compare-and-set."""
+        before = self.refs().get(LEDGER)
+        made = draft(
+            ref=ref,
+            parent=parent or before,
+            code_parent=None,
+            record=record,
+            event="changed",
+            repository_id=self.writers.repository_id,
+            sealer=self.writers.sealer,
+            request=None,
+            when=self.writers.lease().granted_at,
+        )
+        sha = self.make(made)
+        git(self.path, "update-ref", ref, sha)
+        return sha
+
+    def change(self, **changes: Any) -> str:
+        """The service puts a changed record on top."""
+        record = self.record
+        return self.write(record.model_copy(update={"sequence": record.sequence + 1, **changes}))
+
+    def take_over(self, generation: int = 2, nonce: str = "n2") -> str:
+        lease = self.writers.lease(generation, nonce, holder="successor")
+        return self.change(generation=generation, lease=lease, status="recovering")
+
+
+@dataclass
+class Agent:
+    """A clone with a lease token."""
+
+    path: Path
+    ledger: GitLedger
+    token: str
+
+    def commit(self, name: str = "work.txt", text: str = "1") -> str:
+        (self.path / name).write_text(text)
+        git(self.path, "add", name)
+        git(self.path, "commit", "-q", "-m", f"work on {name}")
+        return git(self.path, "rev-parse", "HEAD")
+
+    def push(self, sha: str, **options: Any) -> Any:
+        given = {"checkpoint": Checkpoint(objective="sort"), "status": "working", "request": None, **options}
+        return self.ledger.fenced_push(self.token, BRANCH, sha, **given)
+
+
+@pytest.fixture
+def remote(tmp_path: Path, writers: Any) -> Remote:
+    path = tmp_path / "remote.git"
+    git(tmp_path, "init", "-q", "--bare", "-b", "main", str(path))
+    seed = tmp_path / "seed"
+    git(tmp_path, "clone", "-q", str(path), str(seed))
+    (seed / "README").write_text("hello")
+    git(seed, "add", ".")
+    git(seed, "commit", "-q", "-m", "start")
+    git(seed, "push", "-q", "origin", "HEAD:refs/heads/main")
+    made = Remote(path, writers, git(seed, "rev-parse", "HEAD"))
+    made.write(writers.held(status="recovering"))
+    return made
+
+
+@pytest.fixture
+def agents(tmp_path: Path, remote: Remote, writers: Any) -> Callable[..., Agent]:
+    def make(name: str = "one", generation: int = 1, nonce: str = "n1") -> Agent:
+        path = tmp_path / name
+        git(tmp_path, "clone", "-q", str(remote.path), str(path))
+        ledger = GitLedger(
+            clone=path,
+            ledger_ref=LEDGER,
+            repository_id=writers.repository_id,
+            ticket=42,
+            namespace="refs/agent-recovery",
+            public_keys={"k1": writers.sealer.public_key},
+            sleep=lambda seconds: None,
+        )
+        return Agent(path, ledger, writers.token(generation, nonce))
+
+    return make
+
+
+@pytest.fixture
+def agent(agents: Callable[..., Agent]) -> Agent:
+    return agents()
+
+
+def before_push(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) -> None:
+    """Runs one act right before each push, after everything was read."""
+    waiting = iter(acts)
+    push = Clone.push
+
+    def acting(self: Clone, *arguments: Any, **named: Any) -> PushedRefs | PushFailed:
+        for act in waiting:
+            act()
+            break
+        return push(self, *arguments, **named)
+
+    monkeypatch.setattr(Clone, "push", acting)
+
+
+def test_the_first_push_makes_the_branch_and_says_so_in_the_ledger(remote: Remote, agent: Agent) -> None:
+    before = remote.head
+    sha = agent.commit()
+    done = agent.push(sha, request=("request-1", 1))
+    assert done == Pushed(remote.head.sha, sha)
+    assert remote.refs()[f"refs/heads/{BRANCH}"] == sha
+    head, record = remote.head, remote.record
+    assert (head.parent, head.code_parent) == (before.sha, sha)
+    assert record.published is not None
+    assert (record.published.sha, record.status, record.renewals) == (sha, "working", 1)
+    assert record.checkpoint.objective == "sort"
+    assert record.answered("request-1") is not None
+    assert git(remote.path, "fsck", "--strict") == ""
+
+
+def test_every_push_advances_the_ledger_even_without_new_work(remote: Remote, agent: Agent) -> None:
+    sha = agent.commit()
+    first = agent.push(sha)
+    second = agent.push(sha, status="waiting")
+    assert isinstance(second, Pushed)
+    assert remote.head.parent == first.ledger_commit
+    seen = agent.ledger.look(BRANCH)
+    assert isinstance(seen, Seen)
+    assert (seal_age(seen.entries), seen.branch) == (2, sha)
+    assert agent.ledger.fetch() == seen.entries[0]
+
+
+def test_a_known_request_gets_its_answer_and_nothing_is_pushed(remote: Remote, agent: Agent) -> None:
+    first = agent.push(agent.commit(), request=("request-1", 1))
+    remote.take_over()
+    refs = remote.refs()
+    assert agent.push(agent.commit("b"), request=("request-1", 1)).code_sha == first.code_sha
+    assert remote.refs() == refs
+
+
+def test_a_holder_is_fenced_out_by_a_takeover(remote: Remote, agent: Agent) -> None:
+    agent.push(agent.commit())
+    remote.take_over()
+    refs = remote.refs()
+    out = agent.push(agent.commit("b"))
+    assert out == FencedOut(out.reason, "successor", 2)
+    assert remote.refs() == refs
+
+
+def test_a_takeover_between_read_and_push_refuses_both_refs(
+    remote: Remote, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = agent.commit()
+    agent.push(first)
+    before_push(monkeypatch, remote.take_over)
+    out = agent.push(agent.commit("b"))
+    assert isinstance(out, FencedOut)
+    assert remote.refs()[f"refs/heads/{BRANCH}"] == first
+    assert remote.record.generation == 2
+
+
+@pytest.mark.parametrize("status", ["held", "exhausted"])
+def test_a_hold_ends_the_lease_for_pushes(remote: Remote, agent: Agent, status: str) -> None:
+    remote.change(status=status)
+    assert isinstance(agent.push(agent.commit()), FencedOut)
+
+
+def test_a_handed_off_ticket_is_nobodys(remote: Remote, agent: Agent) -> None:
+    remote.change(status="unclaimed", lease=None)
+    out = agent.push(agent.commit())
+    assert isinstance(out, FencedOut)
+    assert out.holder is None
+
+
+def test_an_ended_ticket_takes_no_push(remote: Remote, agent: Agent) -> None:
+    ended = remote.record.model_copy(update={"sequence": 3, "status": "cancelled"})
+    sha = remote.write(ended, ref=DONE)
+    git(remote.path, "update-ref", "-d", LEDGER)
+    assert isinstance(agent.push(agent.commit()), FencedOut)
+    assert agent.ledger.fetch() == Gone("the ticket has ended", sha)
+
+
+def test_a_lost_race_is_run_again_while_the_generation_is_ours(
+    remote: Remote, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before_push(monkeypatch, remote.change, remote.change)
+    sha = agent.commit()
+    assert agent.push(sha) == Pushed(remote.head.sha, sha)
+    assert remote.record.sequence == 5
+
+
+def test_a_race_lost_ten_times_is_given_up(remote: Remote, agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    before_push(monkeypatch, *[remote.change] * 20)
+    assert isinstance(agent.push(agent.commit()), LostRace)
+    assert f"refs/heads/{BRANCH}" not in remote.refs()
+
+
+def test_a_push_that_was_done_unheard_is_found(remote: Remote, agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    push = Clone.push
+
+    def deaf(self: Clone, *arguments: Any, **named: Any) -> PushFailed:
+        assert isinstance(push(self, *arguments, **named), PushedRefs)
+        remote.change()
+        return PushFailed("the remote end hung up unexpectedly")
+
+    monkeypatch.setattr(Clone, "push", deaf)
+    sha = agent.commit()
+    done = agent.push(sha)
+    assert done == Pushed(remote.head.parent, sha)
+    assert remote.record.sequence == 4
+
+
+def test_a_push_done_unheard_is_found_after_the_ticket_ended(
+    remote: Remote, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    push = Clone.push
+
+    def deaf(self: Clone, *arguments: Any, **named: Any) -> PushFailed:
+        push(self, *arguments, **named)
+        remote.write(remote.record.model_copy(update={"sequence": 4, "status": "cancelled"}), ref=DONE)
+        git(remote.path, "update-ref", "-d", LEDGER)
+        return PushFailed("the remote end hung up unexpectedly")
+
+    monkeypatch.setattr(Clone, "push", deaf)
+    assert isinstance(agent.push(agent.commit()), Pushed)
+
+
+def test_a_refusal_of_the_remote_is_told_in_its_words(remote: Remote, agent: Agent) -> None:
+    hook = remote.path / "hooks" / "update"
+    hook.write_text("#!/bin/sh\necho 'the branch is protected' >&2\nexit 1\n")
+    hook.chmod(0o755)
+    refs = remote.refs()
+    out = agent.push(agent.commit())
+    assert isinstance(out, Refused)
+    assert "hook declined" in out.reason
+    assert remote.refs() == refs
+
+
+def test_an_unreachable_remote_is_told(remote: Remote, agent: Agent) -> None:
+    sha = agent.commit()
+    remote.path.rename(remote.path.with_name("gone.git"))
+    out = agent.push(sha)
+    assert isinstance(out, Refused)
+    assert isinstance(agent.ledger.fetch(), Unreachable)
+
+
+# -- foreign heads ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def foreign(remote: Remote, agent: Agent, agents: Callable[..., Agent]) -> Iterator[str]:
+    """The agent has published; somebody else pushed plainly on top of it."""
+    published = agent.commit()
+    agent.push(published)
+    other = agents("other")
+    git(other.path, "fetch", "-q", "origin", f"refs/heads/{BRANCH}")
+    git(other.path, "checkout", "-q", "--detach", "FETCH_HEAD")
+    sha = other.commit("zombie.txt")
+    git(other.path, "push", "-q", "origin", f"HEAD:refs/heads/{BRANCH}")
+    return sha
+
+
+def test_a_foreign_head_is_named_and_nothing_moves(remote: Remote, agent: Agent, foreign: str) -> None:
+    refs = remote.refs()
+    out = agent.push(agent.commit("b"))
+    assert out == Foreign(foreign, ((foreign, "work on zombie.txt", "a"),))
+    assert remote.refs() == refs
+
+
+def test_rewind_puts_the_branch_back_and_keeps_the_foreign_head(remote: Remote, agent: Agent, foreign: str) -> None:
+    sha = agent.commit("b")
+    assert isinstance(agent.push(sha, rewind=True), Pushed)
+    refs = remote.refs()
+    assert refs[f"refs/heads/{BRANCH}"] == sha
+    assert refs[f"refs/agent-recovery/recovered/42/{foreign}"] == foreign
+    assert foreign[:12] in remote.head.event
+
+
+def test_rewind_twice_with_the_same_foreign_head(remote: Remote, agent: Agent, foreign: str) -> None:
+    assert isinstance(agent.push(agent.commit("b"), rewind=True), Pushed)
+    git(remote.path, "update-ref", f"refs/heads/{BRANCH}", foreign)
+    sha = agent.commit("c")
+    assert isinstance(agent.push(sha, rewind=True), Pushed)
+    assert remote.refs()[f"refs/heads/{BRANCH}"] == sha
+
+
+def test_adopting_needs_exactly_the_head_and_work_that_contains_it(remote: Remote, agent: Agent, foreign: str) -> None:
+    apart = agent.commit("b")
+    assert isinstance(agent.push(apart, adopt=remote.root), Foreign)
+    assert isinstance(agent.push(apart, adopt=foreign), Refused)
+    git(agent.path, "merge", "-q", "--no-edit", foreign)
+    merged = git(agent.path, "rev-parse", "HEAD")
+    assert isinstance(agent.push(merged), Foreign)
+    assert isinstance(agent.push(merged, adopt=foreign), Pushed)
+    assert remote.record.published is not None
+    assert remote.record.published.sha == merged
+
+
+def test_a_branch_put_back_to_an_older_commit_is_foreign_too(remote: Remote, agent: Agent) -> None:
+    agent.push(agent.commit())
+    git(remote.path, "update-ref", f"refs/heads/{BRANCH}", remote.root)
+    sha = agent.commit("b")
+    assert agent.push(sha) == Foreign(remote.root, ())
+    assert isinstance(agent.push(sha, rewind=True), Pushed)
+
+
+def test_a_branch_somebody_made_before_us_is_foreign(remote: Remote, agent: Agent) -> None:
+    git(remote.path, "update-ref", f"refs/heads/{BRANCH}", remote.root)
+    assert agent.push(agent.commit()) == Foreign(remote.root, ())
+
+
+def test_a_deleted_branch_comes_back(remote: Remote, agent: Agent) -> None:
+    agent.push(agent.commit())
+    git(remote.path, "update-ref", "-d", f"refs/heads/{BRANCH}")
+    sha = agent.commit("b")
+    assert isinstance(agent.push(sha), Pushed)
+    assert remote.refs()[f"refs/heads/{BRANCH}"] == sha
+
+
+def test_work_that_lost_what_is_published_is_not_pushed(remote: Remote, agent: Agent) -> None:
+    agent.push(agent.commit())
+    git(agent.path, "reset", "-q", "--hard", remote.root)
+    out = agent.push(agent.commit("other"))
+    assert isinstance(out, Refused)
+    assert "does not contain" in out.reason
+
+
+def test_a_branch_moved_between_read_and_push_is_not_overwritten(
+    remote: Remote, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent.push(agent.commit())
+    before_push(monkeypatch, lambda: git(remote.path, "update-ref", f"refs/heads/{BRANCH}", remote.root))
+    assert isinstance(agent.push(agent.commit("b")), Foreign)
+    assert remote.refs()[f"refs/heads/{BRANCH}"] == remote.root
+
+
+def test_a_burned_commit_is_never_published(remote: Remote, agent: Agent) -> None:
+    sha = agent.commit()
+    remote.change(burned_shas=(sha,))
+    assert isinstance(agent.push(sha), Refused)
+
+
+# -- hostile content -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("branch", ["-d", "a b", "a:b", "+a", "a*", "..", "a\nb", "", "x.lock", "@{-1}"])
+def test_no_branch_name_becomes_an_option_or_a_pattern(remote: Remote, agent: Agent, branch: str) -> None:
+    sha = agent.commit()
+    refs = remote.refs()
+    out = agent.ledger.fenced_push(agent.token, branch, sha, checkpoint=None, status="working", request=None)
+    if branch in ("-d", "+a"):
+        # Odd, but a name like any other when it is given in full.
+        assert isinstance(out, Pushed)
+        assert remote.refs()[f"refs/heads/{branch}"] == sha
+    else:
+        assert isinstance(out, Refused)
+        assert remote.refs() == refs
+
+
+@pytest.mark.parametrize("sha", ["HEAD", "--all", "a" * 40, "", "refs/heads/main", "a" * 39 + "\n"])
+def test_only_a_commit_of_this_clone_is_published(agent: Agent, sha: str) -> None:
+    assert isinstance(agent.push(sha), Refused)
+
+
+def test_a_token_for_another_ticket_or_no_token_is_refused(agent: Agent, writers: Any) -> None:
+    sha = agent.commit()
+    for token in ("", "arl_x", writers.token().replace("arl_", "")):
+        agent.token = token
+        assert isinstance(agent.push(sha), Refused)
+
+
+def test_a_token_with_a_wrong_secret_cannot_build_on_a_tail_it_cannot_check(
+    remote: Remote, agent: Agent, writers: Any
+) -> None:
+    agent.push(agent.commit())
+    kid, payload, _ = writers.token().split(".")
+    agent.token = f"{kid}.{payload}." + "A" * 43
+    assert isinstance(agent.push(agent.commit("b")), Refused)
+
+
+@pytest.mark.parametrize("text", ['{"schema":1}', "{", "", '{"schema":99}', "\ud800".encode("utf-8", "surrogatepass")])
+def test_a_ledger_that_cannot_be_believed_takes_no_push(remote: Remote, agent: Agent, text: Any) -> None:
+    content = text if isinstance(text, bytes) else text.encode()
+    blob = git(remote.path, "hash-object", "-w", "--stdin", stdin=content)
+    tree = git(remote.path, "mktree", stdin=f"100644 blob {blob}\trecord.json\n".encode())
+    commit = git(remote.path, "commit-tree", tree, "-p", remote.head.sha, "-m", "42 · forged")
+    git(remote.path, "update-ref", LEDGER, commit)
+    out = agent.push(agent.commit())
+    assert isinstance(out, Refused)
+    assert "cannot be trusted" in out.reason
+
+
+def test_a_huge_record_is_not_read_into_memory(remote: Remote, agent: Agent) -> None:
+    blob = git(remote.path, "hash-object", "-w", "--stdin", stdin=b" " * 3_000_000)
+    tree = git(remote.path, "mktree", stdin=f"100644 blob {blob}\trecord.json\n".encode())
+    commit = git(remote.path, "commit-tree", tree, "-p", remote.head.sha, "-m", "42 · forged")
+    git(remote.path, "update-ref", LEDGER, commit)
+    entry = agent.ledger.fetch()
+    assert isinstance(entry, Entry)
+    assert entry.record_text is None
+    assert isinstance(agent.push(agent.commit()), Refused)
+
+
+def test_a_ref_that_is_no_commit_takes_no_push(remote: Remote, agent: Agent) -> None:
+    blob = git(remote.path, "hash-object", "-w", "--stdin", stdin=b"x")
+    git(remote.path, "update-ref", LEDGER, blob)
+    assert isinstance(agent.push(agent.commit()), FencedOut | Refused)
+
+
+def test_strangers_words_are_one_plain_line(remote: Remote, agent: Agent) -> None:
+    tree = git(remote.path, "rev-parse", f"{remote.root}^{{tree}}")
+    subject = "\x1b[31mred\x07 `$(id)`\u202e end"
+    commit = git(remote.path, "commit-tree", tree, "-p", remote.root, stdin=subject.encode())
+    git(remote.path, "update-ref", f"refs/heads/{BRANCH}", commit)
+    out = agent.push(agent.commit())
+    assert isinstance(out, Foreign)
+    assert out.commits == ((commit, "[31mred `$(id)` end", "a"),)
+
+
+def test_reasons_hold_no_credentials(agent: Agent) -> None:
+    git(agent.path, "remote", "set-url", "origin", "http://user:secret-word@127.0.0.1:1/x.git")
+    out = agent.push(agent.commit())
+    assert isinstance(out, Refused)
+    assert "secret-word" not in out.reason
+
+
+# -- races -----------------------------------------------------------------------------------------------------------
+
+
+def test_of_eight_pushers_from_one_base_exactly_one_wins_each_round(
+    remote: Remote, agents: Callable[..., Agent]
+) -> None:
+    pushers = [agents(f"p{number}") for number in range(8)]
+    for round_ in range(3):
+        before = remote.record
+        shas = []
+        for pusher in pushers:
+            git(pusher.path, "fetch", "-q", "origin")
+            start = before.published.sha if before.published else remote.root
+            git(pusher.path, "checkout", "-q", "--detach", start)
+            shas.append(pusher.commit(f"{pusher.path.name}.txt", str(round_)))
+        gate = threading.Barrier(8)
+
+        def run(number: int, gate: threading.Barrier = gate, shas: list[str] = shas) -> Any:
+            gate.wait()
+            return pushers[number].push(shas[number])
+
+        with ThreadPoolExecutor(8) as pool:
+            outcomes = list(pool.map(run, range(8)))
+        won = [outcome for outcome in outcomes if isinstance(outcome, Pushed)]
+        # All hold the same token, so the losers look again and find work that does not contain the winner's.
+        assert len(won) == 1, outcomes
+        assert all(isinstance(outcome, Pushed | Refused | Foreign) for outcome in outcomes)
+        assert remote.refs()[f"refs/heads/{BRANCH}"] == won[0].code_sha
+        assert remote.head.sha == won[0].ledger_commit
+        assert remote.record.sequence == before.sequence + 1
+
+
+def test_the_chain_of_many_pushes_is_believed(remote: Remote, agent: Agent, writers: Any) -> None:
+    for number in range(5):
+        assert isinstance(agent.push(agent.commit("work.txt", str(number))), Pushed)
+    seen = agent.ledger.look(None)
+    assert isinstance(seen, Seen)
+    judged = writers.verify(*seen.entries)
+    assert judged.tail == 5
+    assert json.loads(seen.entries[0].record_text or "")["renewals"] == 5
