@@ -1,5 +1,6 @@
 """A service on real parts (database, poke store, intake, keys); only the loop and GitHub's people are stand-ins."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -82,13 +83,15 @@ class Loop:
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
         self.problem: Exception | None = None
-        self.swept = False
+        self.swept = asyncio.Event()
+        self.working = asyncio.Event()
         self.finished = False
 
     async def start_up(self) -> None:
-        self.swept = True
+        self.swept.set()
 
     async def work(self, stop: Any) -> None:
+        self.working.set()
         await stop.wait()
         self.finished = True
 
