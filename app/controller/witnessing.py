@@ -45,10 +45,10 @@ class Witnessing:
             )
         table = await self.told_by_table(repo, ledger, ticket)
         known = [*table, *self._told_by_github(repo, ticket, observation)]
-        head = reading.entry if isinstance(reading, Standing) else None
-        verdict = judge(head, known, ledger.chain(head.sha) if head else None)
+        entries, earlier = (reading.entries, reading.earlier) if isinstance(reading, Standing) else ((), ())
+        verdict = judge(entries, known, earlier)
         if not isinstance(verdict, Current):
-            found = head.sha if head else "no ledger"
+            found = entries[0].sha if entries else "no ledger"
             expected = f"sequence {verdict.evidence.sequence}, commit {verdict.evidence.commit_prefix}"
             return Frozen(edge=f"moved-{found[:12]}", reason=_sentence(verdict.reason), found=found, expected=expected)
         if isinstance(reading, Standing):
