@@ -352,6 +352,13 @@ def deliveries(server: Server, request: Request) -> Any:
     ]
 
 
+@router.add("POST", "/reset")
+async def reset(server: Server, request: Request) -> Any:
+    """Forget everything: people, Apps, repositories, clock, faults, logs."""
+    await server.reset()
+    return {}
+
+
 @router.add("POST", "/deliveries/flush")
 async def flush(server: Server, request: Request) -> Any:
     seconds = float(request.body.data.get("timeout_s", _FLUSH_S))

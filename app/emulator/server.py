@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import shutil
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from email.utils import formatdate
@@ -85,14 +86,30 @@ class Server:
         )
         await send({"type": "http.response.body", "body": body})
 
+    async def reset(self) -> None:
+        """Forget everything: an empty GitHub under the same address."""
+        await self._stop_sending()
+        data_dir, url = self.world.data_dir, self.world.url
+        shutil.rmtree(data_dir / "repos")
+        (data_dir / "repos").mkdir()
+        self.world = World(data_dir)
+        self.world.url = url
+        self.traffic, self.faults, self.deferred = Traffic(), Faults(), []
+        self.rates = RateLimits(self.world.clock)
+        self._sender = asyncio.create_task(self.world.deliveries.run())
+
+    async def _stop_sending(self) -> None:
+        if self._sender is not None:
+            self._sender.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._sender
+
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         self._sender = asyncio.create_task(self.world.deliveries.run())
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        self._sender.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._sender
+        await self._stop_sending()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _read(self, scope: dict[str, Any], receive: Receive) -> Request:

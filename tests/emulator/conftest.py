@@ -18,10 +18,16 @@ sys.path.insert(0, str(Path(__file__).parent))  # for the world that the tests s
 from emulated import ALL, EVENTS, SECRET, Inbox, World, rest
 
 
-@pytest.fixture
-def emulator(tmp_path: Path) -> Iterator[Emulator]:
-    with Emulator.start(tmp_path / "emulator") as started:
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    with Emulator.start(tmp_path_factory.mktemp("emulator")) as started:
         yield started
+
+
+@pytest.fixture
+def emulator(running: Emulator) -> Emulator:
+    running.reset()
+    return running
 
 
 @pytest.fixture

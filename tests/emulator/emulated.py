@@ -119,5 +119,5 @@ def new_commit(path: Path, name: str, text: str = "x") -> str:
 def rest(emulator: Emulator, token: str) -> httpx.Client:
     """A REST client of a token."""
     return httpx.Client(
-        base_url=emulator.url, headers={"authorization": f"Bearer {token}"}, timeout=30, trust_env=False
+        base_url=emulator.url, headers={"authorization": f"Bearer {token}"}, timeout=30, trust_env=False, verify=False
     )
