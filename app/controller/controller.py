@@ -1,6 +1,8 @@
 """The controller's public face: what the HTTP side calls, and the loop it starts and stops."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import structlog
 
@@ -34,6 +36,7 @@ from app.domain.agent_api import (
     WriteAnswer,
 )
 from app.domain.brief import Brief
+from app.domain.keys import TicketKey
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.token import Claims
 from app.github.budget import counting
@@ -66,6 +69,7 @@ class Controller:
         journal = Journal(witnessing)
         actor = Actor(projector)
         self._writes = writes
+        self._pokes = pokes
         self._views = Views(github, keys, heartbeats, witnessing)
         self._claiming = Claiming(self._views, journal, actor, keys, authors, resume=resume)
         self._holding = Holding(self._views, journal, projector, heartbeats, witnessing, pokes)
@@ -77,12 +81,15 @@ class Controller:
         """Make `login` the holder of a ticket. Raises Refused, GitHubError."""
         self._require_writes()
         with counting("claim"):
-            return await self._claiming.claim(owner, name, ticket, request, login)
+            async with self._telling(owner, name, ticket):
+                return await self._claiming.claim(owner, name, ticket, request, login)
 
     async def brief(self, owner: str, name: str, ticket: int) -> Brief:
         """What a fresh agent must know about a ticket. Writes nothing. Raises Refused, GitHubError."""
         with counting("brief"):
             view = await self._views.look(owner, name, ticket)
+        if view.frozen is not None:
+            await self._pokes.poke(str(TicketKey(f"{owner}/{name}", ticket)))
         return brief_of(view, view.record, just_granted=False)
 
     async def evidence(
@@ -91,7 +98,8 @@ class Controller:
         """End a recovery with what the agent's side found. Raises Refused, GitHubError."""
         self._require_writes()
         with counting("evidence"):
-            return await self._holding.evidence(owner, name, ticket, claims, request)
+            async with self._telling(owner, name, ticket):
+                return await self._holding.evidence(owner, name, ticket, claims, request)
 
     async def checkpoint(
         self, owner: str, name: str, ticket: int, claims: Claims, request: CheckpointRequest
@@ -99,20 +107,23 @@ class Controller:
         """Store a checkpoint of the holder. Raises Refused, GitHubError."""
         self._require_writes()
         with counting("checkpoint"):
-            return await self._holding.checkpoint(owner, name, ticket, claims, request)
+            async with self._telling(owner, name, ticket):
+                return await self._holding.checkpoint(owner, name, ticket, claims, request)
 
     async def handoff(self, owner: str, name: str, ticket: int, claims: Claims, request: HandoffRequest) -> WriteAnswer:
         """Give the ticket back. Raises Refused, GitHubError."""
         self._require_writes()
         with counting("handoff"):
-            return await self._holding.handoff(owner, name, ticket, claims, request)
+            async with self._telling(owner, name, ticket):
+                return await self._holding.handoff(owner, name, ticket, claims, request)
 
     async def heartbeat(
         self, owner: str, name: str, ticket: int, claims: Claims, request: HeartbeatRequest
     ) -> HeartbeatAnswer:
         """Note that the holder lives. Raises Refused, GitHubError."""
         with counting("heartbeat"):
-            return await self._holding.heartbeat(owner, name, ticket, claims, request)
+            async with self._telling(owner, name, ticket):
+                return await self._holding.heartbeat(owner, name, ticket, claims, request)
 
     async def start_up(self) -> None:
         """Poke every ticket in progress, whatever events were lost. Failures are logged; the sweep comes again."""
@@ -129,6 +140,16 @@ class Controller:
             await self._loop.run(stop)
         else:
             await stop.wait()
+
+    @asynccontextmanager
+    async def _telling(self, owner: str, name: str, ticket: int) -> AsyncIterator[None]:
+        """Moving a ledger ref sends no webhook: who comes upon a frozen ticket lets the loop report it at once."""
+        try:
+            yield
+        except Refused as refused:
+            if refused.blocked.code is Code.FROZEN:
+                await self._pokes.poke(str(TicketKey(f"{owner}/{name}", ticket)))
+            raise
 
     def _require_writes(self) -> None:
         if not self._writes:

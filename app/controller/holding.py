@@ -17,7 +17,7 @@ from app.controller.project import Projector
 from app.controller.view import View, Views
 from app.controller.witnessing import Witnessing
 from app.domain import gates
-from app.domain.admission import admit
+from app.domain.admission import admit, stored_size
 from app.domain.agent_api import (
     CheckpointRequest,
     EvidenceRequest,
@@ -27,7 +27,7 @@ from app.domain.agent_api import (
     WriteAnswer,
     WriteRequest,
 )
-from app.domain.checkpoint import Change, Checkpoint
+from app.domain.checkpoint import MAX_BYTES, Change, Checkpoint
 from app.domain.decide import SEAL_EVERY, own_check_run
 from app.domain.derived import derived, merged
 from app.domain.fencing import AtPublished, Foreign, head_of
@@ -301,6 +301,15 @@ def _progressed(view: View, record: Record, sent: Checkpoint, status: str) -> Re
     """The record after a checkpoint: content merged, derived fields set, attempts back to 0 after proven progress."""
     updated = record.model_copy(update={"status": status, "checkpoint": merged(record.checkpoint, sent)})
     checkpoint = derived(updated, updated.checkpoint, now=view.now)
+    size = stored_size(checkpoint)
+    if size > MAX_BYTES:
+        raise Refused(
+            Blocked(
+                Code.CHECKPOINT_TOO_LARGE,
+                f"with what was stored before, the checkpoint has {size} bytes; the limit is {MAX_BYTES}",
+                "send the fields that grew again, shorter; a field you send replaces what is stored",
+            )
+        )
     updated = updated.model_copy(update={"checkpoint": checkpoint})
     hard = not isinstance(is_hard(updated, view.observation), Soft)
     attempts = gates.after_progress(record.attempts, record.checkpoint, checkpoint, hard=hard, now=view.now)

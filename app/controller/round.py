@@ -269,7 +269,8 @@ def _noted(record: Record, plan: Plan, now: datetime) -> Record:
     for action in plan:
         if isinstance(action, StampLease) and record.lease is not None:
             lease = record.lease.model_copy(update={"expires_at": action.expires_at, "renewals_seen": record.renewals})
-            record = record.model_copy(update={"lease": lease})
+            attempts = gates.after_life(record.attempts, now=now)
+            record = record.model_copy(update={"lease": lease, "attempts": attempts})
         elif isinstance(action, NoteProgress):
             record = record.model_copy(update={"attempts": gates.progress_noted(record, now=now)})
         elif isinstance(action, PullIsOpen):

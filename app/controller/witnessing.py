@@ -49,8 +49,9 @@ class Witnessing:
         verdict = judge(entries, known, earlier)
         if not isinstance(verdict, Current):
             found = entries[0].sha if entries else "no ledger"
-            expected = f"sequence {verdict.evidence.sequence}, commit {verdict.evidence.commit_prefix}"
-            return Frozen(edge=f"moved-{found[:12]}", reason=_sentence(verdict.reason), found=found, expected=expected)
+            # Named after what was lost, not after what was found: moving the ref again is the same happening.
+            edge = f"moved-from-{verdict.evidence.sequence}"
+            return Frozen(edge=edge, reason=_sentence(verdict.reason), found=found, expected=verdict.expected)
         if isinstance(reading, Standing):
             await self.saw(repo, ledger, reading)
         return None

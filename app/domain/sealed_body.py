@@ -9,12 +9,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from app.domain.embedded_json import embedded_json
 from app.domain.record import Record
 
 _BLOCK = re.compile(r"^```json agent-recovery\n(?P<payload>[^\n`]{2,60000})\n```$", re.MULTILINE)
 _SEAL = re.compile(r"^<!-- seal (?P<seal>[A-Za-z0-9:._=-]{10,300}) -->$", re.MULTILINE)
-# Nothing in the payload may end a fence or a comment, mention anybody or look like markup.
-_ESCAPED = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&`@"})
 
 
 def payload_of(record: Record, *, repository_id: int, ledger_ref: str, ledger_commit: str) -> str:
@@ -31,7 +30,7 @@ def payload_of(record: Record, *, repository_id: int, ledger_ref: str, ledger_co
         "published": record.published.model_dump(mode="json") if record.published else None,
         "checkpoint": record.checkpoint.model_dump(mode="json"),
     }
-    return json.dumps(fields, ensure_ascii=True, sort_keys=True, separators=(",", ":")).translate(_ESCAPED)
+    return embedded_json(fields)
 
 
 def body_preimage(payload: str) -> bytes:
