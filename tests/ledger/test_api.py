@@ -20,7 +20,7 @@ from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
 from app.emulator.client import Emulator
 from app.github.client import GitHub
 from app.github.errors import RefsUndecided
-from app.github.refs import RefUpdate
+from app.github.refs import RefUpdate, RefValue
 from app.github.repository import Repository
 from app.ledger.agent_commits import amend_as_agent
 from app.ledger.api import Absent, ApiLedger, Damaged, LedgerCache, Lost, Standing, Undecided, Won
@@ -288,6 +288,27 @@ def by_holder(world: World, parent: Entry, code: str | None = None) -> Entry:
     return entry
 
 
+@pytest.mark.parametrize("shown", ["in no place", "in both places"])
+async def test_what_shows_only_while_the_ledger_is_being_moved_is_not_believed(
+    plain: World, monkeypatch: pytest.MonkeyPatch, shown: str
+) -> None:
+    base = await plain.claimed()
+    ended = (await plain.change(base, status="cancelled", to="done")).standing
+    match, calls = plain.repo.matching_refs, itertools.count()
+
+    async def torn(ref: str) -> list[RefValue]:
+        if next(calls) < 2:
+            active = [RefValue(plain.writers.refs.active(TICKET), base.entry.sha)]
+            done = [RefValue(plain.writers.refs.done(TICKET), ended.entry.sha)]
+            return [] if shown == "in no place" else active + done
+        return await match(ref)
+
+    monkeypatch.setattr(plain.repo, "matching_refs", torn)
+    read = await plain.replica().read(TICKET)
+    assert isinstance(read, Standing)
+    assert (read.place, read.entry) == ("done", ended.entry)
+
+
 @pytest.mark.parametrize(("length", "pages"), [(3, 1), (64, 1), (130, 2)])
 async def test_a_tail_of_holders_commits_is_read_and_checked(plain: World, length: int, pages: int) -> None:
     head = (await plain.claimed()).entry
@@ -456,6 +477,23 @@ async def test_our_write_landed_and_somebody_built_on_it_before_we_read(
     won = await plain.change(base)
     assert isinstance(won, Won)
     assert plain.git("rev-parse", f"{plain.refs()[f'{on_top}/42']}^") == won.entry.sha
+
+
+@pytest.mark.parametrize("shown", ["an older commit", "nothing"])
+async def test_a_read_that_lags_is_asked_again(plain: World, monkeypatch: pytest.MonkeyPatch, shown: str) -> None:
+    first = await plain.claimed()
+    second = (await plain.change(first)).standing
+    match, calls = plain.repo.matching_refs, itertools.count()
+
+    async def lagging(ref: str) -> list[RefValue]:
+        if next(calls) < 4:
+            old = [RefValue(plain.writers.refs.active(TICKET), first.entry.sha)]
+            return old if shown == "an older commit" else []
+        return await match(ref)
+
+    monkeypatch.setattr(plain.repo, "matching_refs", lagging)
+    plain.emulator.fault("drop_after", match=UPDATE)
+    assert isinstance(await plain.change(second), Won)
 
 
 async def test_where_nothing_helps_the_write_is_undecided_and_says_what_git_said(plain: World) -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from app.domain.checkpoint import Checkpoint
 from app.domain.record import Answered, Published, Record
 from app.ledger.agent_commits import amend_as_agent
-from app.ledger.codec import Entry, NewerSchema, Unreadable, commit_sha, draft_text, dump_fields
+from app.ledger.codec import Entry, NewerSchema, Unreadable, commit_sha, draft_text, dump, dump_fields
+from app.ledger.seals import seal_preimage, split_message
 from app.ledger.verify import Misplaced, Placed, Sound, Tampered, place_is_sound
 
 
@@ -239,6 +240,40 @@ def test_a_chain_with_a_hole_or_without_an_end_is_tampered(writers: Any, base: E
     assert isinstance(writers.verify(second, first), Tampered)
     assert isinstance(writers.verify(first, first, base), Tampered)
     assert isinstance(writers.verify(), Unreadable)
+
+
+def test_a_sibling_cannot_stand_in_for_the_parent(writers: Any, base: Entry) -> None:
+    one, other = writers.pushed(base), writers.pushed(base, status="ready")
+    assert one.sha != other.sha
+    assert isinstance(writers.verify(writers.pushed(one), other, base), Tampered)
+
+
+def test_a_well_sealed_tree_with_more_than_the_record_does_not_count(writers: Any, base: Entry) -> None:
+    fuller = "5" * 40
+    for sealer in (writers.sealer, writers.lease_sealer()):
+        body, _ = split_message(writers.pushed(base).message)
+        seal = sealer.seal(seal_preimage(writers.repository_id, writers.refs.active(42), base.sha, fuller, None, body))
+        text = amend_as_agent(base)
+        entry = Entry("6" * 40, base.sha, None, fuller, f"{body}\nRecovery-Seal: {seal}", text)
+        assert isinstance(writers.verify(entry, base), Tampered)
+
+
+def test_a_record_of_another_ticket_does_not_count_whatever_the_message_says(writers: Any) -> None:
+    other = replace(writers, ticket=43)
+    made = draft_text(
+        ref=writers.refs.active(42),
+        parent=None,
+        code_parent=None,
+        record_text=dump(other.held()),
+        event="changed",
+        repository_id=writers.repository_id,
+        sealer=writers.sealer,
+        request=None,
+        when=writers.lease().granted_at,
+        nonce=None,
+        numbers=(42, 1, 2),
+    )
+    assert isinstance(writers.verify(made.entry(commit_sha(made))), Tampered)
 
 
 def test_an_unsealed_commit_is_tampered(writers: Any, base: Entry) -> None:
