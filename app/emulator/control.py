@@ -302,8 +302,8 @@ def counters(server: Server, request: Request) -> Any:
 def set_rate(server: Server, request: Request) -> Any:
     """Set the hourly limit of an identity (``installation:<id>``, ``user:<login>``)."""
     body = request.body
-    server.rates.limits[body.need("identity", str)] = body.need("limit", int)
-    return dict(server.rates.limits)
+    server.world.rates.limits[body.need("identity", str)] = body.need("limit", int)
+    return dict(server.world.rates.limits)
 
 
 @router.add("POST", "/switches")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import shutil
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from email.utils import formatdate
@@ -21,7 +20,7 @@ from app.emulator.graphql.execute import GraphQL
 from app.emulator.render import etag
 from app.emulator.rest import routes
 from app.emulator.routing import Request, Response, parse_query, split_path
-from app.emulator.traffic import Entry, RateLimits, Traffic, request_id
+from app.emulator.traffic import Entry, Traffic, request_id
 from app.emulator.world import World
 
 CONTROL = "/_emulator"
@@ -50,14 +49,11 @@ class Server:
     graphql: GraphQL = field(default_factory=GraphQL)
     deferred: list[Deferred] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.rates = RateLimits(self.world.clock)
-        self._sender: asyncio.Task[None] | None = None
+    _sender: asyncio.Task[None] | None = None
 
     @classmethod
     def at(cls, data_dir: Path) -> Server:
         """A new, empty GitHub whose repositories lie under ``data_dir``."""
-        (data_dir / "repos").mkdir(parents=True, exist_ok=True)
         return cls(World(data_dir))
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
@@ -90,12 +86,9 @@ class Server:
         """Forget everything: an empty GitHub under the same address."""
         await self._stop_sending()
         data_dir, url = self.world.data_dir, self.world.url
-        shutil.rmtree(data_dir / "repos")
-        (data_dir / "repos").mkdir()
         self.world = World(data_dir)
         self.world.url = url
         self.traffic, self.faults, self.deferred = Traffic(), Faults(), []
-        self.rates = RateLimits(self.world.clock)
         self._sender = asyncio.create_task(self.world.deliveries.run())
 
     async def _stop_sending(self) -> None:
@@ -200,14 +193,14 @@ class Server:
         tag = response.headers.get("etag")
         unchanged = tag is not None and request.headers.get("if-none-match") == tag
         if not unchanged and request.path not in _UNCOUNTED:
-            self.rates.spend(key, bucket)
-        response.headers |= self.rates.headers(key, bucket)
+            self.world.rates.spend(key, bucket)
+        response.headers |= self.world.rates.headers(key, bucket)
         response.headers["x-github-request-id"] = request_id(entry.n)
         response.headers["x-github-media-type"] = "github.v3; format=json"
         return Response(304, b"", response.headers) if unchanged else response
 
     def _limited(self, request: Request, kind: str, bucket: str, key: str) -> Response:
-        if request.path not in _UNCOUNTED and self.rates.exhausted(key, bucket):
+        if request.path not in _UNCOUNTED and self.world.rates.exhausted(key, bucket):
             refusal = ApiError(403, f"API rate limit exceeded for {key}.")
             return Response.json(refusal.body(), 403)
         try:
@@ -236,7 +229,7 @@ class Server:
         return response
 
     def _rate_limit(self, identity: Identity) -> Response:
-        core, graphql = (self.rates.shown(identity.key, b) for b in ("core", "graphql"))
+        core, graphql = (self.world.rates.shown(identity.key, b) for b in ("core", "graphql"))
         return Response.json({"resources": {"core": core, "graphql": graphql}, "rate": core})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 import string
 from functools import cache
 from pathlib import Path
@@ -29,6 +30,7 @@ from app.emulator.state import (
     Token,
 )
 from app.emulator.switches import Switches
+from app.emulator.traffic import RateLimits
 from app.emulator.webhooks import Deliveries
 
 _ALNUM = string.ascii_letters + string.digits
@@ -41,6 +43,7 @@ class World:
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
+        _clear(data_dir / "repos")
         self.url = "http://127.0.0.1"
         self.clock = Clock()
         self.ids = Ids()
@@ -53,6 +56,7 @@ class World:
         self.suites: dict[int, CheckSuite] = {}
         self.check_runs: dict[int, CheckRun] = {}
         self.switches = Switches()
+        self.rates = RateLimits(self.clock)
         self.deliveries = Deliveries(self.clock, self.ids)
 
     # Accounts and tokens
@@ -229,6 +233,13 @@ def _key_pair(index: int) -> tuple[str, str]:
     )
     public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     return private.decode(), public.decode()
+
+
+def _clear(repos: Path) -> None:
+    """Repositories of an earlier start go: their numbers would be given out again."""
+    repos.mkdir(parents=True, exist_ok=True)
+    for left in repos.glob("*.git"):
+        shutil.rmtree(left)
 
 
 def _random(length: int) -> str:

@@ -86,7 +86,10 @@ def test_authors_and_edits(world: World) -> None:
     comment = world.bot.post(f"{BASE}/issues/{pull['number']}/comments", json={"body": "state"}).json()
     query = """query($id:ID!){node(id:$id){... on IssueComment{databaseId body viewerDidAuthor lastEditedAt
       includesCreatedEdit author{__typename login ... on Bot{databaseId}} editor{login}}}}"""
-    before = world.graphql(query, id=comment["node_id"])["data"]["node"]
+    answer = world.graphql(query, id=comment["node_id"])
+    assert "errors" not in answer
+    before = answer["data"]["node"]
+    assert before["databaseId"] is None  # beyond 32 bits
     assert before["author"] == {"__typename": "Bot", "login": "keeper", "databaseId": world.app["bot_id"]}
     assert (before["viewerDidAuthor"], before["lastEditedAt"], before["editor"]) == (True, None, None)
     world.dev.patch(f"{BASE}/issues/comments/{comment['id']}", json={"body": "other"})

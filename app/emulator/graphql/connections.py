@@ -57,6 +57,19 @@ def connection(
     }
 
 
+def ordered(items: Sequence[Any], order: dict[str, Any] | None) -> list[Any]:
+    """``items`` as an ``orderBy`` input asks; None leaves them as they are, oldest first."""
+    if order is None:
+        return list(items)
+    keys: dict[str, Callable[[Any], Any]] = {
+        "CREATED_AT": lambda item: getattr(item, "number", item.id),
+        "UPDATED_AT": lambda item: (item.updated_at, item.id),
+        "COMMENTS": lambda item: (len(item.comments), item.id),
+        "NAME": lambda item: item.name.lower(),
+    }
+    return sorted(items, key=keys[order["field"]], reverse=order["direction"] == "DESC")
+
+
 def _cursor(position: int) -> str:
     return base64.b64encode(f"cursor:v2:{position}".encode()).decode()
 

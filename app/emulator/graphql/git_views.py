@@ -9,7 +9,7 @@ import pygit2
 
 from app.emulator.acts import checks as check_acts
 from app.emulator.clock import to_stamp
-from app.emulator.graphql.connections import connection
+from app.emulator.graphql.connections import connection, ordered
 from app.emulator.graphql.views import View, shows, view, viewer_of
 from app.emulator.ids import node_id
 from app.emulator.render import account_of
@@ -182,14 +182,14 @@ class CommitView(GitObjectView):
     def changedFilesIfAvailable(self) -> int:
         return int(self._stats.files_changed)
 
-    def associatedPullRequests(self, info: Any, **page: Any) -> Any:
+    def associatedPullRequests(self, info: Any, orderBy: dict[str, Any] | None = None, **page: Any) -> Any:
         git = self.thing.repo.git
         pulls = [
             p
             for p in self.thing.repo.pulls()
             if git.is_ancestor(self.oid, p.head_sha) and not git.is_ancestor(self.oid, p.base_sha)
         ]
-        return connection("associatedPullRequests", pulls, viewer_of(self.request), **page)
+        return connection("associatedPullRequests", ordered(pulls, orderBy), viewer_of(self.request), **page)
 
     def checkSuites(self, info: Any, filterBy: dict[str, Any] | None = None, **page: Any) -> Any:
         wanted = filterBy or {}

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from app.emulator.acts import pulls as pull_acts
-from app.emulator.graphql.connections import connection
+from app.emulator.graphql.connections import connection, ordered
 from app.emulator.graphql.git_views import CommitThing, ref_thing, rollup
 from app.emulator.graphql.timeline_views import TYPE_OF, TimelineThing
 from app.emulator.graphql.views import View, shows, view, viewer_of
@@ -17,11 +17,6 @@ from app.emulator.rest.commits import changed_files
 from app.emulator.state import Comment, Issue, Label, PullRequest
 
 _INT_MAX = 2**31 - 1
-
-
-def database_id(value: int) -> int | None:
-    """A 32-bit ``databaseId``; the larger ones do not fit, as on GitHub."""
-    return value if value <= _INT_MAX else None
 
 
 @shows(Label)
@@ -90,7 +85,9 @@ class EditedView(View):
 
     @property
     def databaseId(self) -> int | None:
-        return int(self.fullDatabaseId)
+        # Ids have outgrown the field, which is why ``fullDatabaseId`` exists.
+        value = int(self.fullDatabaseId)
+        return value if value <= _INT_MAX else None
 
 
 @shows(Issue)
@@ -120,14 +117,14 @@ class IssueView(EditedView):
         reason = self.thing.state_reason
         return reason.upper() if reason is not None else None
 
-    def labels(self, info: Any, **page: Any) -> Any:
-        return connection("labels", self.thing.labels, viewer_of(self.request), **page)
+    def labels(self, info: Any, orderBy: dict[str, Any] | None = None, **page: Any) -> Any:
+        return connection("labels", ordered(self.thing.labels, orderBy), viewer_of(self.request), **page)
 
     def assignees(self, info: Any, **page: Any) -> Any:
         return connection("assignees", self.thing.assignees, viewer_of(self.request), **page)
 
-    def comments(self, info: Any, **page: Any) -> Any:
-        return connection("comments", self.thing.comments, viewer_of(self.request), **page)
+    def comments(self, info: Any, orderBy: dict[str, Any] | None = None, **page: Any) -> Any:
+        return connection("comments", ordered(self.thing.comments, orderBy), viewer_of(self.request), **page)
 
     def timelineItems(
         self,
@@ -154,7 +151,14 @@ class IssueView(EditedView):
             "updatedAt": self.thing.updated_at,
         }
 
-    def closedByPullRequestsReferences(self, info: Any, includeClosedPrs: bool = False, **page: Any) -> Any:
+    def closedByPullRequestsReferences(
+        self,
+        info: Any,
+        includeClosedPrs: bool = False,
+        orderByState: bool = False,
+        userLinkedOnly: bool = False,
+        **page: Any,
+    ) -> Any:
         return connection("closedByPullRequestsReferences", [], viewer_of(self.request), **page)
 
 
@@ -304,5 +308,8 @@ class PullRequestView(IssueView):
 
         return connection("reviewRequests", self.thing.requested_reviewers, show, **page)
 
-    def closingIssuesReferences(self, info: Any, **page: Any) -> Any:
+    def closingIssuesReferences(
+        self, info: Any, orderBy: dict[str, Any] | None = None, userLinkedOnly: bool = False, **page: Any
+    ) -> Any:
+        # Empty off the default branch on GitHub; here everywhere, since merging is not served.
         return connection("closingIssuesReferences", [], viewer_of(self.request), **page)

@@ -108,12 +108,12 @@ class Queries:
         return people_views.ViewerView(self.request, self.request.identity.account)
 
     def rateLimit(self, info: Any, dryRun: bool = False) -> dict[str, Any]:
-        now = self.request.world.clock.now()
+        shown = self.request.world.rates.shown(self.request.identity.key, "graphql")
         return {
             "cost": 1,
-            "limit": 5000,
+            "limit": shown["limit"],
             "nodeCount": 0,
-            "remaining": 4999,
-            "used": 1,
-            "resetAt": to_stamp(now + 3600),
+            "remaining": shown["remaining"],
+            "used": shown["used"],
+            "resetAt": to_stamp(shown["reset"]),
         }

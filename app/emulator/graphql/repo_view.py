@@ -7,13 +7,11 @@ from typing import Any
 
 from app.emulator.auth import require
 from app.emulator.errors import GraphQLRefusal
-from app.emulator.graphql.connections import connection
+from app.emulator.graphql.connections import connection, ordered
 from app.emulator.graphql.git_views import RefThing, git_thing, ref_thing
 from app.emulator.graphql.views import View, shows, view, viewer_of
 from app.emulator.repos import is_oid
 from app.emulator.state import Issue, PullRequest, Repository
-
-_SORT = {"CREATED_AT": "created_at", "UPDATED_AT": "updated_at"}
 
 
 @shows(Repository)
@@ -129,7 +127,7 @@ class RepositoryView(View):
             found = [i for i in found if i.author.login == wanted["createdBy"]]
         if wanted.get("since"):
             found = [i for i in found if i.updated_at >= wanted["since"]]
-        return connection("issues", _ordered(found, orderBy), viewer_of(self.request), **page)
+        return connection("issues", ordered(found, orderBy), viewer_of(self.request), **page)
 
     def pullRequests(
         self,
@@ -149,25 +147,17 @@ class RepositoryView(View):
             found = [p for p in found if p.head_ref == headRefName]
         if baseRefName is not None:
             found = [p for p in found if p.base_ref == baseRefName]
-        return connection("pullRequests", _ordered(found, orderBy), viewer_of(self.request), **page)
+        return connection("pullRequests", ordered(found, orderBy), viewer_of(self.request), **page)
 
     def label(self, info: Any, name: str) -> Any:
         label = self.thing.labels.get(name.lower())
         return view(self.request, label)
 
-    def labels(self, info: Any, query: str | None = None, **page: Any) -> Any:
+    def labels(self, info: Any, query: str | None = None, orderBy: dict[str, Any] | None = None, **page: Any) -> Any:
         found = [x for x in self.thing.labels.values() if not query or query.lower() in x.name.lower()]
-        return connection("labels", found, viewer_of(self.request), **page)
+        return connection("labels", ordered(found, orderBy), viewer_of(self.request), **page)
 
 
 def _with_labels(issues: Sequence[Any], labels: Sequence[str] | None) -> list[Any]:
     wanted = {x.lower() for x in labels or ()}
     return [i for i in issues if not wanted or wanted & {x.name.lower() for x in i.labels}]
-
-
-def _ordered(found: list[Any], order: dict[str, Any] | None) -> list[Any]:
-    if order is None:
-        return found
-    member = _SORT.get(order["field"])
-    key = (lambda i: (getattr(i, member), i.number)) if member else (lambda i: (len(i.comments), i.number))
-    return sorted(found, key=key, reverse=order["direction"] == "DESC")

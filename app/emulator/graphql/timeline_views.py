@@ -76,7 +76,8 @@ class TimelineView(View):
     def label(self) -> Any:
         return view(self.request, self._data["label"])
 
-    def stateReason(self, info: Any, enableDuplicate: bool = False) -> str | None:
+    @property
+    def stateReason(self) -> str | None:
         reason = self._data.get("state_reason")
         return reason.upper() if reason else None
 
