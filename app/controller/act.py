@@ -8,6 +8,7 @@ finds nothing and its class allows it: GitHub refuses a second PR, a second comm
 import secrets
 from collections.abc import Awaitable, Sequence
 
+from app.controller.journal import Journaled
 from app.controller.project import Projector
 from app.controller.view import View
 from app.domain.fencing import Head
@@ -40,11 +41,17 @@ class Actor:
     def __init__(self, projector: Projector) -> None:
         self._projector = projector
 
-    async def send(self, view: View, standing: Standing, head: Head, permits: Sequence[Permit]) -> list[Result]:
-        """Carry out these permits of ours, the PR first, because the comment stands on it."""
+    async def send(self, view: View, written: Journaled, head: Head, permits: Sequence[Permit]) -> list[Result]:
+        """Carry out these permits of ours, the PR first, because the comment stands on it. Each is acted on only while
+        it stands at the head, which is read again where our own write of it is not of this moment (R4).
+        """
+        standing = written.standing
         order = {"pr_create": 0, "comment_create": 1, "check_run_create": 2}
         results: list[Result] = []
         for permit in sorted(permits, key=lambda p: order[p.kind]):
+            if not written.is_fresh and not await self._still_ours(view, permit):
+                results.append(NotSent(permit))
+                continue
             results.append(await self._answered(self._send_one(view, standing, head, permit, results), permit))
         return results
 
@@ -56,6 +63,12 @@ class Actor:
             if number is not None:
                 found.append(Made(permit, number))
         return found
+
+    async def _still_ours(self, view: View, permit: Permit) -> bool:
+        reading = await view.ledger.read(view.ticket)
+        return isinstance(reading, Standing) and any(
+            (p.id, p.author) == (permit.id, permit.author) for p in reading.record.open
+        )
 
     async def _answered(self, sending: Awaitable[Result], permit: Permit) -> Result:
         try:

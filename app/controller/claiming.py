@@ -7,19 +7,22 @@ ref moved it is rebuilt and tried again. What if our lease is gone: the answer n
 
 import asyncio
 import hashlib
+import random
 import secrets
+from datetime import timedelta
 
 from app.controller.act import Actor, permit_for
 from app.controller.authors import Authors
 from app.controller.briefing import brief_of, frozen_refusal
 from app.controller.journal import Journal, Journaled
 from app.controller.keyring import Keyring
+from app.controller.pokes import PokeStore
 from app.controller.view import View, Views
 from app.domain import gates, permits
 from app.domain.agent_api import ClaimRequest, Grant, RepositoryInfo
 from app.domain.branch_names import ticket_branch
 from app.domain.derived import derived
-from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished
+from app.domain.fencing import AtPublished, Foreign, NothingPublished
 from app.domain.observation import Branch, Issue
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.plan import CreateCheckRun
@@ -30,6 +33,8 @@ from app.domain.trunks import choose_trunk, literal_prefixes
 from app.ledger.api import Lost, Standing, Undecided
 
 MAX_TRIES = 10
+SETTLE_AFTER = timedelta(minutes=2)
+"""When the loop looks after a claim whose agent sent no evidence."""
 
 
 class Claiming:
@@ -42,6 +47,7 @@ class Claiming:
         actor: Actor,
         keys: Keyring,
         authors: Authors,
+        pokes: PokeStore,
         *,
         resume: bool = True,
     ) -> None:
@@ -50,6 +56,7 @@ class Claiming:
         self._actor = actor
         self._keys = keys
         self._authors = authors
+        self._pokes = pokes
         self._resume = resume
 
     async def claim(self, owner: str, name: str, ticket: int, request: ClaimRequest, login: str) -> Grant:
@@ -57,7 +64,9 @@ class Claiming:
         view = await self._views.look(owner, name, ticket)
         policy, issue_ = self._claimable(view)
         with self._authors.run() as author:
-            for _ in range(MAX_TRIES):
+            for tried in range(MAX_TRIES):
+                if tried > 1:
+                    await asyncio.sleep(random.uniform(0.05, 0.5))
                 standing = view.standing
                 if standing is not None and _is_same_claim(standing.record, request):
                     return self._grant(view, standing, policy)
@@ -77,7 +86,8 @@ class Claiming:
                 record = permits.opened(record, opening, round_id=secrets.token_hex(6), author=author, now=view.now)
                 won = await self._write(view, standing, record)
                 if isinstance(won, Journaled):
-                    await self._actor.send(view, won.standing, view.head or _no_head(), opening)
+                    await self._actor.send(view, won, view.head or NothingPublished(None), opening)
+                    await self._pokes.poke(f"{owner}/{name}#{ticket}", due_at=view.now + SETTLE_AFTER)
                     return self._grant(view, won.standing, policy)
                 view = await self._views.look(owner, name, ticket)
                 policy, issue_ = self._claimable(view)
@@ -254,7 +264,3 @@ def _check_run_permit(view: View, record: Record, author: str) -> tuple[Permit, 
         return ()
     action = CreateCheckRun(sha, record.generation, "a new generation begins")
     return (permit_for(action, author=author, round_id="claim"),)
-
-
-def _no_head() -> Head:
-    return NothingPublished(None)

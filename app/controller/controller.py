@@ -71,7 +71,7 @@ class Controller:
         self._writes = writes
         self._pokes = pokes
         self._views = Views(github, keys, heartbeats, witnessing)
-        self._claiming = Claiming(self._views, journal, actor, keys, authors, resume=resume)
+        self._claiming = Claiming(self._views, journal, actor, keys, authors, pokes, resume=resume)
         self._holding = Holding(self._views, journal, projector, heartbeats, witnessing, pokes)
         rounds = Rounds(self._views, journal, actor, projector, Reporter(projector), authors)
         self._sweeper = Sweeper(github, self._views, pokes)

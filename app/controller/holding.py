@@ -5,6 +5,8 @@ is answered by the stored answer. What if two of us do it: the ledger's compare-
 the key. What if the lease is gone: the fencing identity at the head is no longer the token's, and the write is refused.
 """
 
+import asyncio
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -179,7 +181,9 @@ class Holding:
         *,
         evidence: EvidenceRequest | None = None,
     ) -> tuple[WriteAnswer, View | None, Standing | None]:
-        for _ in range(MAX_TRIES):
+        for tried in range(MAX_TRIES):
+            if tried > 1:
+                await asyncio.sleep(random.uniform(0.05, 0.5))
             view = await self._views.look(owner, name, ticket)
             standing = view.standing
             if standing is not None:

@@ -7,6 +7,8 @@ second round on an unchanged world writes nothing.
 Accepted loss: a process that dies between two steps leaves an open permit, adopted by whoever looks next.
 """
 
+import asyncio
+import random
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +21,7 @@ from app.controller.authors import Authors
 from app.controller.journal import Journal, Journaled
 from app.controller.project import Images, Projector
 from app.controller.reporting import Reporter
-from app.controller.view import View, Views
+from app.controller.view import View, Views, readable
 from app.domain import gates, permits
 from app.domain.decide import Situation, decide
 from app.domain.fencing import AtPublished, Head
@@ -46,7 +48,7 @@ from app.domain.settling import Declined, Made, NotSent, Result, Unknown, settle
 from app.github.errors import GraphQLFailed
 from app.github.pulls import PullRefusal, PullRefused
 from app.github.refs import RefUpdate
-from app.ledger.api import Standing
+from app.ledger.api import Lost, Standing, Undecided
 
 MAX_TURNS = 5
 """Rounds in one run of a key. More than that is another's turn: the key is due again in a moment."""
@@ -54,6 +56,8 @@ SECOND_LOOK = timedelta(seconds=5)
 AFTER_UNANSWERED = timedelta(seconds=10)
 AFTER_DECLINED = timedelta(minutes=2)
 MAX_RESULT_TRIES = 5
+LOST_TWICE_S = 2.0
+"""A service write that lost twice waits up to this long (the ownership protocol, R13)."""
 
 log = structlog.get_logger()
 
@@ -68,9 +72,10 @@ class Ended:
 
 @dataclass(frozen=True)
 class Again:
-    """Something changed or was lost to somebody else: look afresh at once."""
+    """Something changed: look afresh at once. `lost`: to somebody else's write, so that two do not chase each other."""
 
     reason: str
+    lost: bool = False
 
 
 class Rounds:
@@ -89,14 +94,16 @@ class Rounds:
     async def run(self, key: TicketKey) -> Ended:
         """Bring one ticket to where it should be. Raises GitHubError where GitHub does not answer."""
         owner, _, name = key.repository.partition("/")
-        last = "nothing happened"
+        last, losses = "nothing happened", 0
         for _ in range(MAX_TURNS):
             view = await self._views.look(owner, name, key.number)
             with self._authors.run() as author:
                 outcome = await self._turn(view, author)
             if isinstance(outcome, Ended):
                 return outcome
-            last = outcome.reason
+            last, losses = outcome.reason, losses + outcome.lost
+            if losses >= 2:
+                await asyncio.sleep(random.uniform(0.05, LOST_TWICE_S))
         return Ended(view.now + SECOND_LOOK, f"still changing: {last}")
 
     async def _turn(self, view: View, author: str) -> Ended | Again:
@@ -139,21 +146,22 @@ class Rounds:
         opening = [permit_for(a, author=author, round_id=round_id) for a in guarded]
         noted = _noted(standing.record, plan, view.now)
         record = permits.opened(noted, tuple(opening), round_id=round_id, author=author, now=view.now)
+        results: list[Result] = []
         if record != standing.record or any(isinstance(a, SealTail) for a in plan):
             event = "permits opened" if opening else _event_of(plan)
             journaled = await self._journal.write(view, standing, record, event, when=view.now)
             if not isinstance(journaled, Journaled):
-                return Again(f"the ledger moved on while writing ({type(journaled).__name__})")
+                return _unwritten(view, journaled)
             standing = journaled.standing
-        results = await self._actor.send(view, standing, head, opening)
+            results = await self._actor.send(view, journaled, head, opening)
         return await self._finish(view, standing, head, plan, results)
 
     async def _finish(
         self, view: View, standing: Standing, head: Head, plan: Plan, results: Sequence[Result]
     ) -> Ended | Again:
         settled = await self._settled(view, standing, results) if results else standing
-        if settled is None:
-            return Again("the ledger moved on while the results were written")
+        if not isinstance(settled, Standing):
+            return settled
         outcome = await self._unguarded(view, settled, plan)
         if isinstance(outcome, Again):
             return outcome
@@ -168,7 +176,7 @@ class Rounds:
             return Ended(view.now + SECOND_LOOK, "something was written; a second look checks it")
         return Ended(None, "as it should be")
 
-    async def _settled(self, view: View, standing: Standing, results: Sequence[Result]) -> Standing | None:
+    async def _settled(self, view: View, standing: Standing, results: Sequence[Result]) -> Standing | Again | Ended:
         """Write a round's results. Who built on our permits in the meantime carried them over, so the results are
         settled on top of whatever stands now.
         """
@@ -180,11 +188,12 @@ class Rounds:
             journaled = await self._journal.write(view, standing, record, event, when=view.now)
             if isinstance(journaled, Journaled):
                 return journaled.standing
-            reading = await view.ledger.read(view.ticket)
-            if not isinstance(reading, Standing) or reading.place != "active":
-                return None
-            standing = reading
-        return None
+            if isinstance(journaled, Undecided):
+                return _unwritten(view, journaled)
+            if not isinstance(journaled.now, Standing) or journaled.now.place != "active":
+                return Again("the ticket ended while the results were written")
+            standing = readable(journaled.now)
+        return Again("others kept writing while the results were written", lost=True)
 
     async def _adopt(
         self, view: View, standing: Standing, head: Head, adoptable: Sequence[Permit], author: str
@@ -193,14 +202,16 @@ class Rounds:
         record = permits.adopted(settle(standing.record, found), tuple(adoptable), author=author, now=view.now)
         journaled = await self._journal.write(view, standing, record, "permits adopted", when=view.now)
         if not isinstance(journaled, Journaled):
-            return Again("somebody else adopted first")
+            return _unwritten(view, journaled)
         standing = journaled.standing
         mine = [p for p in standing.record.open if p.author == author]
         wanted = [p for p in mine if _still_wanted(p, standing.record, head)]
         dropped: list[Result] = [NotSent(p) for p in mine if p not in wanted]
-        results = [*dropped, *await self._actor.send(view, standing, head, wanted)]
+        results = [*dropped, *await self._actor.send(view, journaled, head, wanted)]
         settled = await self._settled(view, standing, results)
-        if settled is None or not any(isinstance(r, Unknown) for r in results):
+        if not isinstance(settled, Standing):
+            return settled
+        if not any(isinstance(r, Unknown) for r in results):
             return Again("adopted permits are settled")
         return Ended(view.now + AFTER_UNANSWERED, "GitHub did not answer a write")
 
@@ -221,7 +232,7 @@ class Rounds:
         record = standing.record.model_copy(update={"projections": projections})
         journaled = await self._journal.write(view, standing, record, "branch put back", when=view.now, also=also)
         if not isinstance(journaled, Journaled):
-            return Ended(view.now + SECOND_LOOK, "the branch could not be put back yet")
+            return _unwritten(view, journaled)
         return Again("the branch is back")
 
     async def _unguarded(self, view: View, standing: Standing, plan: Plan) -> int | Again:
@@ -262,6 +273,13 @@ class Rounds:
         event = "PR is a draft again" if action.draft else "PR is ready for review"
         await self._journal.write(view, standing, record, event, when=view.now)
         return Again("the PR's draft state follows the record")
+
+
+def _unwritten(view: View, outcome: Lost | Undecided) -> Again | Ended:
+    """After a compare-and-set that was not won. While one is undecided no other commit is built (R8)."""
+    if isinstance(outcome, Undecided):
+        return Ended(view.now + AFTER_UNANSWERED, f"GitHub does not say whether it was written: {outcome.reason}")
+    return Again("somebody else wrote first", lost=True)
 
 
 def _noted(record: Record, plan: Plan, now: datetime) -> Record:

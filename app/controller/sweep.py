@@ -49,10 +49,9 @@ class Sweeper:
         if not is_repository_name(full_name):
             return 0
         try:
-            ledger, _, _ = await self._views.ledger(owner, name)
-            tickets = await ledger.active_tickets()
+            tickets = await self._views.active_tickets(owner, name)
         except GitHubError as error:
             log.warning("repository not swept", repository=full_name, error=str(error))
             return 0
-        await self._pokes.poke(*(str(TicketKey(full_name, ticket)) for ticket, _ in tickets))
+        await self._pokes.poke(*(str(TicketKey(full_name, ticket)) for ticket in tickets))
         return len(tickets)

@@ -1,24 +1,25 @@
 """One look at a ticket: GitHub's state, the ledger, the policy, and whether the ledger may be acted on at all."""
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from app.controller.clock import Clock
 from app.controller.heartbeats import Heartbeats, Holder
 from app.controller.keyring import Keyring
 from app.controller.witnessing import Witnessing
+from app.domain.admitted_again import admitted_again
 from app.domain.fencing import Head, Relation, head_of, needs_relation
 from app.domain.observation import Observation
 from app.domain.policy import Policy
 from app.domain.policy_text import PolicyReading, read_policy
 from app.domain.record import Record
-from app.domain.refs import DEFAULT_NAMESPACE, LedgerRefs
+from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
 from app.domain.report import Frozen
 from app.github.client import GitHub
 from app.github.history import Comparison
 from app.github.repository import Repository
-from app.ledger.api import Absent, ApiLedger, Damaged, Standing
+from app.ledger.api import Absent, ApiLedger, Damaged, LedgerCache, Standing
 
 _KEPT_COMPARISONS = 512
 _KEPT_REPOSITORIES = 256
@@ -63,6 +64,7 @@ class Views:
         self._heartbeats = heartbeats
         self._witnessing = witnessing
         self._ledgers: OrderedDict[int, ApiLedger] = OrderedDict()
+        self._cache = LedgerCache()
         self._comparisons: OrderedDict[tuple[int, str, str], Comparison] = OrderedDict()
 
     async def look(self, owner: str, name: str, ticket: int) -> View:
@@ -85,7 +87,7 @@ class Views:
             # The ledger was read before the witnesses: somebody may just have written both.
             reading = await ledger.read(ticket)
             frozen = await self._witnessing.judge(repo, ledger, ticket, reading, observation)
-        standing = reading if isinstance(reading, Standing) else None
+        standing = readable(reading) if isinstance(reading, Standing) else None
         comparison = await self._compare(repo, standing.record, observation) if standing and not frozen else None
         return View(
             repo=repo,
@@ -105,17 +107,28 @@ class Views:
         repo = await self._github.repository(owner, name)
         return self.ledger_of(repo), repo, self._github.clock.now
 
+    async def active_tickets(self, owner: str, name: str) -> list[int]:
+        """The tickets in progress of a repository, in both namespaces, because its policy is not read for this."""
+        repo = await self._github.repository(owner, name)
+        found: set[int] = set()
+        for namespace in (DEFAULT_NAMESPACE, BRANCH_NAMESPACE):
+            found.update(ticket for ticket, _ in await self._new(repo, LedgerRefs(namespace)).active_tickets())
+        return sorted(found)
+
     def ledger_of(self, repo: Repository) -> ApiLedger:
         """The ledgers of a repository, in the namespace its policy named when it was last read."""
         known = self._ledgers.get(repo.id)
         return known if known is not None else self._ledger(repo, LedgerRefs(DEFAULT_NAMESPACE))
 
     def _ledger(self, repo: Repository, refs: LedgerRefs) -> ApiLedger:
-        ledger = ApiLedger(repo, refs, self._keys.public_keys, self._keys.sealer, self._keys.secrets_of(repo.id))
-        self._ledgers[repo.id] = ledger
+        ledger = self._ledgers[repo.id] = self._new(repo, refs)
         while len(self._ledgers) > _KEPT_REPOSITORIES:
             self._ledgers.popitem(last=False)
         return ledger
+
+    def _new(self, repo: Repository, refs: LedgerRefs) -> ApiLedger:
+        secrets = self._keys.secrets_of(repo.id)
+        return ApiLedger(repo, refs, self._keys.public_keys, self._keys.sealer, secrets, self._cache)
 
     async def _observe(self, repo: Repository, ticket: int, reading: Standing | Absent | Damaged) -> Observation:
         work = reading.record.work if isinstance(reading, Standing) else None
@@ -139,6 +152,11 @@ class Views:
         return await self._heartbeats.last_seen(
             Holder(repo.id, str(standing.record.ticket), lease.generation, lease.nonce)
         )
+
+
+def readable(standing: Standing) -> Standing:
+    """The ledger's head with what may be shown of its checkpoint: a holder pushes it by git, past our admission."""
+    return replace(standing, record=admitted_again(standing.record))
 
 
 def _head(standing: Standing | None, observation: Observation, comparison: Comparison | None) -> Head | None:
