@@ -148,7 +148,7 @@ class Rounds:
         record = permits.opened(noted, tuple(opening), round_id=round_id, author=author, now=view.now)
         results: list[Result] = []
         if record != standing.record or any(isinstance(a, SealTail) for a in plan):
-            event = "permits opened" if opening else _event_of(plan)
+            event = f"about to create {_kinds(opening)}" if opening else _event_of(plan)
             journaled = await self._journal.write(view, standing, record, event, when=view.now)
             if not isinstance(journaled, Journaled):
                 return _unwritten(view, journaled)
@@ -184,7 +184,7 @@ class Rounds:
             record = settle(standing.record, results)
             if record == standing.record:
                 return standing
-            event = "results noted"
+            event = _story_of(results)
             journaled = await self._journal.write(view, standing, record, event, when=view.now)
             if isinstance(journaled, Journaled):
                 return journaled.standing
@@ -295,6 +295,18 @@ def _noted(record: Record, plan: Plan, now: datetime) -> Record:
             projections = record.projections.model_copy(update={"reopen_pr": None, "pr_number": action.number})
             record = record.model_copy(update={"projections": projections})
     return record
+
+
+_WORDS = {"pr_create": "the PR", "comment_create": "the handoff comment", "check_run_create": "a check-run"}
+
+
+def _kinds(opened: Sequence[Permit]) -> str:
+    return ", ".join(_WORDS[p.kind] for p in opened)
+
+
+def _story_of(results: Sequence[Result]) -> str:
+    made = [r.permit for r in results if isinstance(r, Made)]
+    return f"created {_kinds(made)}" if made else "nothing was created"
 
 
 def _event_of(plan: Plan) -> str:
