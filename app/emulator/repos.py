@@ -266,6 +266,10 @@ class GitRepo:
     ) -> list[str]:
         """Commit names as ``git log`` lists them (default history simplification), newest first."""
         key = (revisions, path, since, until, author)
+        if any("\0" in part for part in (path, since, until, author) if part):
+            return []
+        if path is not None and (path.startswith("/") or ".." in path.split("/")):
+            return []
         if key not in self._logs:
             args = ["log", "--format=%H"]
             args += [f"--since={since}"] if since else []

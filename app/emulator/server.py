@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from email.utils import formatdate
@@ -185,7 +186,14 @@ class Server:
             await self.answer(late.request, late.entry)
 
     async def answer(self, request: Request, entry: Entry) -> Response:
-        """Execute a request as GitHub would, without faults."""
+        """Execute a request as GitHub would, without faults. A fault of our own is a 500, told on stderr."""
+        try:
+            return await self._answer(request, entry)
+        except Exception:
+            traceback.print_exc()
+            return Response.json({"message": "Server Error"}, 500)
+
+    async def _answer(self, request: Request, entry: Entry) -> Response:
         if entry.kind == "git":
             return await smart_http.serve(request)
         bucket, key = "graphql" if entry.kind == "graphql" else "core", request.identity.key

@@ -11,6 +11,7 @@ import gzip
 import re
 from collections.abc import Sequence
 
+from app.emulator import workflow_guard
 from app.emulator.acts.refs import moved
 from app.emulator.auth import visible_repo
 from app.emulator.errors import ApiError
@@ -47,7 +48,10 @@ async def serve(request: Request) -> Response:
         output = await _run(request, repo, ["upload-pack", "--stateless-rpc"], body)
         return _answer(output, "application/x-git-upload-pack-result")
     commands = parse_commands(body)
-    output = await _run(request, repo, [*_hidden(request, repo), "receive-pack", "--stateless-rpc"], body)
+    options = _hidden(request, repo)
+    if workflow_guard.applies_to(request.identity, repo):
+        options += ["-c", f"core.hooksPath={workflow_guard.hooks_folder(request.world.data_dir)}"]
+    output = await _run(request, repo, [*options, "receive-pack", "--stateless-rpc"], body)
     done = succeeded(output)
     moved(request.world, repo, [c for c in commands if c.name in done], request.identity.actor)
     return _answer(output, "application/x-git-receive-pack-result")

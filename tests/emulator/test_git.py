@@ -122,6 +122,21 @@ def test_private_repositories_are_hidden(world: World, tmp_path: Path) -> None:
     assert (bare.status_code, bare.headers["www-authenticate"]) == (401, 'Basic realm="GitHub"')
 
 
+def test_workflow_files_need_a_permission_of_their_own(world: World, tmp_path: Path) -> None:
+    clone = world.clone(tmp_path / "c", "bot")
+    (clone / ".github" / "workflows").mkdir()
+    new_commit(clone, ".github/workflows/ci.yml")
+    done = git(clone, "push", "origin", "HEAD:refs/heads/ci", check=False)
+    assert done.returncode != 0
+    assert "refusing to allow a GitHub App to create or update workflow `.github/workflows/ci.yml`" in done.stderr
+    body = {"message": "m", "content": "", "branch": "42-x"}
+    assert world.bot.put(f"/repos/{REPO}/contents/.github/workflows/ci.yml", json=body).status_code == 403
+    git(clone, "push", "-q", world.remote("dev"), "HEAD:refs/heads/ci")
+    more = new_commit(clone, "other")
+    git(clone, "push", "-q", "origin", "HEAD:refs/heads/ci")
+    assert world.head("ci") == more
+
+
 def test_a_revoked_token_cannot_push(world: World, tmp_path: Path) -> None:
     clone = world.clone(tmp_path / "c", "bot")
     new_commit(clone, "x")

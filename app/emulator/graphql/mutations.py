@@ -19,6 +19,7 @@ from app.emulator.graphql.views import view
 from app.emulator.repos import RefChange, TreeEntry, is_oid
 from app.emulator.routing import Request
 from app.emulator.state import Account, Comment, Issue, Label, PullRequest, Repository
+from app.emulator.workflow_guard import check_path
 
 
 class Mutations:
@@ -84,6 +85,8 @@ class Mutations:
                 f'Expected branch to point to "{expected}" but it did not.  Pull and try again.',
             )
         changes = input.get("fileChanges") or {}
+        for change in [*(changes.get("additions") or []), *(changes.get("deletions") or [])]:
+            check_path(self.request.identity, repo, change["path"])
         entries = [TreeEntry(d["path"], None) for d in changes.get("deletions") or []]
         try:
             for addition in changes.get("additions") or []:

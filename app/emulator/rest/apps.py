@@ -9,7 +9,7 @@ from app.emulator.acts.events import announce_installation
 from app.emulator.clock import to_stamp
 from app.emulator.errors import ApiError, forbidden_to_app, not_found
 from app.emulator.rest.table import render, routes
-from app.emulator.routing import Request, Response, paginated
+from app.emulator.routing import Request, Response, page_bounds, paginated
 from app.emulator.state import Actor, App, Installation, Permissions, Repository
 from app.emulator.webhooks import Delivery
 
@@ -171,7 +171,7 @@ def _delivery(delivery: Delivery) -> dict[str, Any]:
 @routes.add("GET", "/app/hook/deliveries")
 def deliveries(request: Request) -> Response:
     app = _bare_app(request)
-    size = min(int(request.query.get("per_page", "30") or 30), 100)
+    _, size = page_bounds(request)
     cursor = request.query.get("cursor", "")
     own = [d for d in reversed(request.world.deliveries.log) if d.app is app and d.status != "pending"]
     wanted = request.query.get("status")

@@ -12,6 +12,7 @@ from app.emulator.rest.git_data import decode_content, read_signature
 from app.emulator.rest.table import open_repo, render, routes
 from app.emulator.routing import Request, Response
 from app.emulator.state import Repository
+from app.emulator.workflow_guard import check_path
 
 
 @routes.add("GET", "/repos/{owner}/{repo}/contents")
@@ -74,6 +75,7 @@ def delete_contents(request: Request, owner: str, repo: str, path: str) -> Respo
 
 
 def _commit_path(request: Request, repo: Repository, path: str, blob: str | None) -> Response:
+    check_path(request.identity, repo, path)
     body = request.body
     branch = body.get("branch", str, request.query.get("branch") or repo.default_branch)
     message = body.need("message", str)
