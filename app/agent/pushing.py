@@ -36,22 +36,6 @@ class Plan:
     """Changed and untracked files that stay on this machine."""
 
 
-def with_identity(checkpoint: Checkpoint, lease: HeldLease, code_sha: str, status: str) -> Checkpoint:
-    """The checkpoint with what is certain from the lease, so that it can be read without the service."""
-    return checkpoint.model_copy(
-        update={
-            "issue_id": lease.ticket,
-            "target_release": lease.trunk,
-            "ticket_branch": lease.branch,
-            "immediate_pr_base": lease.trunk,
-            "base_sha": lease.base_sha,
-            "checkpoint_sha_or_snapshot": code_sha,
-            "execution_generation": lease.generation,
-            "status": status,
-        }
-    )
-
-
 def plan(home: Home, status: Status) -> Plan:
     """What `push` would publish now. Raises Refused; writes nothing."""
     lease = held_lease(home)
@@ -71,14 +55,15 @@ def plan(home: Home, status: Status) -> Plan:
             )
         )
     state = workspace.state()
-    content = next_checkpoint.with_local_facts(next_checkpoint.read(home), state, published=code_sha)
+    written = {**next_checkpoint.read(home), "checkpoint_sha_or_snapshot": code_sha}
+    content = next_checkpoint.with_local_facts(written, state, published=code_sha)
     checkpoint, changes = next_checkpoint.admitted(home, content)
     return Plan(
         lease=lease,
         identity=identity(home),
         code_sha=code_sha,
         status=status,
-        checkpoint=with_identity(checkpoint, lease, code_sha, status),
+        checkpoint=checkpoint,
         changes=changes,
         left_behind=(*state.changed, *state.untracked),
     )
@@ -146,9 +131,19 @@ def _refusal(outcome: ledger_git.NotPushed, lease: HeldLease) -> Refused:
         )
     if isinstance(outcome, ledger_git.LostRace):
         return Refused(Blocked(Code.LOST_RACE, outcome.reason, "run `agent-recovery push` again", retryable=True))
-    return Refused(
-        Blocked(Code.UNAVAILABLE, f"git refused the push: {outcome.reason}", "mend that and push again", retryable=True)
-    )
+    if isinstance(outcome, ledger_git.Unheard):
+        return Refused(
+            Blocked(Code.UNAVAILABLE, outcome.reason, "run `agent-recovery push` again: nothing happens twice", True)
+        )
+    if isinstance(outcome, ledger_git.Distrusted):
+        return Refused(
+            Blocked(
+                Code.FROZEN,
+                outcome.reason,
+                "stop: a person must look at the ticket. Your commits are still in this clone",
+            )
+        )
+    return Refused(Blocked(Code.USAGE, f"the push was refused: {outcome.reason}", "mend that and push again"))
 
 
 def foreign_commits(head: str, commits: Sequence[tuple[str, str, str]], lease: HeldLease) -> DetailedRefusal:

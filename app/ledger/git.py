@@ -95,6 +95,16 @@ class Refused:
     reason: str
 
 
+@dataclass(frozen=True)
+class Unheard(Refused):
+    """The remote did not answer. Pushing again finds out what became of the push."""
+
+
+@dataclass(frozen=True)
+class Distrusted(Refused):
+    """The ledger on the remote is damaged or forged, or a newer version wrote it: nothing is built on it."""
+
+
 NotPushed = FencedOut | Foreign | LostRace | Refused
 
 
@@ -204,7 +214,7 @@ class GitLedger:
                 self._sleep(random.uniform(0.05, 0.2) * min(number, 6))
             seen = self.look(branch)
             if isinstance(seen, Unreachable):
-                return Refused(_unheard(seen.reason) if sent else seen.reason)
+                return Unheard(_unheard(seen.reason) if sent else seen.reason)
             if sent is not None and self._has(seen, sent):
                 return Pushed(sent, code_sha)
             if isinstance(seen, Gone):
@@ -264,7 +274,7 @@ class GitLedger:
         )
         if not isinstance(judged, Sound):
             why = "a newer version wrote it" if isinstance(judged, NewerSchema) else judged.reason
-            return Refused(f"the ledger cannot be trusted: {why}")
+            return Distrusted(f"the ledger cannot be trusted: {why}")
         record = judged.record
         if content.request and (known := record.answered(content.request[0])):
             return _answered(seen.entries, known, record, content.code_sha)
