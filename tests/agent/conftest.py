@@ -20,7 +20,10 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from app.domain.record import Lease, Record
 from app.domain.token import Claims, issue
+from app.ledger.codec import blob_bytes, commit_bytes, draft, tree_bytes
+from app.ledger.seals import ServiceSealer
 
 USER_TOKEN = "ghp_" + "agentOwnToken0123456789abcdefghijkl"
 LEASE_KEY = b"k" * 32
@@ -348,6 +351,80 @@ class World:
             ["git", *arguments], cwd=folder, env=self.environment(), capture_output=True, text=True, check=True
         )
         return done.stdout.strip()
+
+    def write_ledger(self, *, event: str, holder: str = "first agent", **changes: Any) -> str:
+        """A ledger commit of the service for the present generation, straight into the bare repository."""
+        service = self.service
+        ref = f"refs/agent-recovery/active/{TICKET}"
+        lease = Lease(
+            generation=service.generation,
+            nonce=service.claims.nonce,
+            holder=holder,
+            login="dev-a",
+            claim_id_hash="0" * 64,
+            granted_at=NOW,
+            expires_at=NOW + timedelta(minutes=15),
+        )
+        parent = self.ledger_head()
+        sequence = self.record(parent)["sequence"] + 1 if parent else 1
+        fields = {"status": "working", "published": self._published(), **changes}
+        made = draft(
+            ref=ref,
+            parent=parent,
+            code_parent=None,
+            record=Record(ticket=TICKET, sequence=sequence, generation=service.generation, lease=lease, **fields),
+            event=event,
+            repository_id=service.claims.repository_id,
+            sealer=ServiceSealer("s1", service.seal_key),
+            request=None,
+            when=NOW,
+        )
+        self._store("blob", blob_bytes(made.record_text))
+        self._store("tree", tree_bytes(made.record_text))
+        service.ledger_head = self._store("commit", commit_bytes(made))
+        self.git(service.bare, "update-ref", ref, service.ledger_head)
+        return service.ledger_head
+
+    def take_over(self) -> None:
+        """Somebody else is the holder from now on."""
+        self.service.generation += 1
+        self.service.dead = False
+        self.write_ledger(event="claimed", holder="second agent", status="recovering")
+
+    def ledger_head(self) -> str | None:
+        return self.server_ref(f"refs/agent-recovery/active/{TICKET}")
+
+    def server_ref(self, ref: str) -> str | None:
+        return self.git(self.service.bare, "for-each-ref", "--format=%(objectname)", ref) or None
+
+    def record(self, commit: str | None = None) -> dict[str, Any]:
+        value = json.loads(self.git(self.service.bare, "show", f"{commit or self.ledger_head()}:record.json"))
+        assert isinstance(value, dict)
+        return value
+
+    def _published(self) -> dict[str, Any] | None:
+        head = self.ledger_head()
+        return self.record(head)["published"] if head else None
+
+    def _store(self, kind: str, data: bytes) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(self.service.bare), "hash-object", "-w", "-t", kind, "--stdin"],
+            input=data,
+            capture_output=True,
+            check=True,
+        )
+        return done.stdout.decode().strip()
+
+    def holder(self, name: str = "agent") -> Path:
+        """A folder whose agent holds the ticket, with a ledger on the server."""
+        folder = self.folder(name)
+        # The ledger's first head is written before the claim, as the claim itself would.
+        self.service.generation += 1
+        self.write_ledger(event="claimed", status="recovering")
+        self.service.generation -= 1
+        done = self.run(folder, "recover", str(TICKET))
+        assert done.code == 0, done.err
+        return folder
 
     def commit(self, folder: Path, name: str, text: str = "x\n") -> str:
         (folder / name).write_text(text)
