@@ -1,0 +1,54 @@
+# Everything a newcomer needs: `make demo` shows what the product is for, `make test` checks it.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/installed
+COMPILE = $(BIN)/uv pip compile pyproject.toml --generate-hashes --no-emit-index-url --no-annotate --no-header \
+          --no-strip-extras --python-version 3.11 --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test lint types layers unit demo bench lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 12
+
+setup: $(STAMP) ## make .venv with the locked dependencies
+
+$(STAMP): requirements/all.lock pyproject.toml
+	@command -v git >/dev/null || { echo "git is missing: install it first" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed: make setup PYTHON=python3.11" >&2; exit 1; }
+	@echo "Making $(VENV) with the locked dependencies (about a minute the first time)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/all.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(STAMP)
+
+test: lint types layers unit ## format, lint, types, layers and all tests
+
+lint: $(STAMP) ## format and lint (ruff)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(STAMP) ## types (mypy, strict on domain, ledger and controller)
+	$(BIN)/mypy
+
+layers: $(STAMP) ## who may import whom (import-linter)
+	$(BIN)/lint-imports
+
+unit: $(STAMP) ## the tests, in parallel
+	$(BIN)/pytest -q -n auto --dist loadfile
+
+demo: $(STAMP) ## the story: an agent dies, a fresh one goes on (SEED=n, KEEP=1)
+	$(BIN)/agent-recovery demo $(if $(SEED),--seed $(SEED)) $(if $(filter 1,$(KEEP)),--keep)
+
+bench: $(STAMP) ## print what a recovery, a start-up, a race and the webhook intake cost
+	@set -e; for bench in benchmarks/*.py; do echo "== $$bench"; $(BIN)/python $$bench; done
+
+lock: $(STAMP) ## compile the lock files anew from pyproject.toml
+	$(COMPILE) --all-extras -o requirements/all.lock
+	$(COMPILE) -o requirements/agent.lock
+	$(COMPILE) --extra server -o requirements/server.lock
+
+clean: ## remove what setup and the tests made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info build
