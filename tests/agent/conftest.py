@@ -451,7 +451,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     handler = type("BoundHandler", (Handler,), {"stand_in": made.service})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     made.service.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     yield made
     server.shutdown()

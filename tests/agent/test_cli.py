@@ -1,0 +1,128 @@
+"""The command line as a whole: quick to start, rooms joined on demand, no traceback for anybody."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.agent import show, verify_runs
+from app.agent.api import Service
+from app.domain.outcome import Code, Refused
+from tests.agent.conftest import ROOT, TICKET, USER_TOKEN, World
+
+
+def run(*arguments: str, program: str = "from app.cli import main; main()") -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_help_names_every_command_and_loads_no_room() -> None:
+    program = (
+        "import sys, app.cli\n"
+        "try: app.cli.main()\n"
+        "except SystemExit: pass\n"
+        "heavy = [m for m in ('httpx', 'cryptography', 'fastapi', 'app.service.app', 'app.drill.cli') "
+        "if m in sys.modules]\n"
+        "print('loaded', heavy)"
+    )
+    done = run("--help", program=program)
+    agents = ("claim", "recover", "brief", "checkpoint", "heartbeat", "push", "adopt", "ready", "handoff")
+    for command in (*agents, "serve", "keys", "demo", "emulator"):
+        assert command in done.stdout
+    assert "loaded []" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "missing", "extra"),
+    [("serve", "fastapi", "server"), ("keys", "fastapi", "server"), ("emulator", "graphql", "emulator")],
+)
+def test_a_missing_extra_is_named(command: str, missing: str, extra: str) -> None:
+    program = (
+        "import sys\n"
+        "class Absent:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name.partition('.')[0] in ({missing!r}, 'fastapi', 'pydantic_settings'):\n"
+        "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
+        "from app.cli import main\n"
+        "main()"
+    )
+    done = run(command, "--help", program=program)
+    assert done.returncode == 2, done.stderr
+    assert f"agent-recovery[{extra}]" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["serve", "demo"])
+def test_a_rooms_own_help_is_reached(command: str) -> None:
+    done = run(command, "--help")
+    assert done.returncode == 0, done.stderr
+    assert f"agent-recovery {command}" in done.stdout
+
+
+def test_wrong_usage_ends_with_2(world: World) -> None:
+    here = world.folder("agent")
+    for arguments in (("claim", "zero"), ("claim", "0"), ("push", "--status", "ready"), ("nonsense",), ("claim",)):
+        assert world.run(here, *arguments).code == 2, arguments
+
+
+def test_a_service_that_is_away_is_told_with_what_to_do() -> None:
+    with Service("http://127.0.0.1:9", "acme/shop", TICKET, patience_s=0.3) as service, pytest.raises(Refused) as told:
+        service.brief(USER_TOKEN)
+    assert told.value.blocked.code is Code.UNAVAILABLE
+    assert told.value.blocked.reason == "no answer from the service (ConnectError)"
+    assert told.value.blocked.retryable
+
+
+def test_a_bad_token_of_ones_own_is_refused_by_the_service(world: World) -> None:
+    done = world.run(world.folder("agent"), "brief", str(TICKET), "--json", GITHUB_TOKEN="ghp_" + "z" * 36)
+    assert done.code == 2
+    assert done.json["error"]["code"] == "unauthenticated"
+
+
+def test_the_unexpected_is_told_without_a_secret_or_a_traceback() -> None:
+    program = (
+        "import app.cli\n"
+        "def broken(**ignored): raise RuntimeError('bad thing at https://me:pass@host with ghp_' + 'q' * 36)\n"
+        "app.cli.app = broken\n"
+        "app.cli.main()"
+    )
+    done = run(program=program)
+    assert done.returncode == 70
+    assert "RuntimeError: bad thing at https://host with [token]" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_runs_too_long_is_ended_with_all_it_started(tmp_path: Path) -> None:
+    command = ("sh", "-c", "echo begun; sleep 60 & echo $! > child; wait")
+    (run,) = verify_runs.run_all((command,), tmp_path, timeout_s=1.0)
+    assert run.exit_code == 124
+    assert run.output.startswith("begun")
+    child = int((tmp_path / "child").read_text())
+    state = Path(f"/proc/{child}/stat")
+    assert not state.exists() or state.read_text().split()[2] == "Z"
+
+
+def test_output_of_commands_is_cut_to_its_tail_without_tokens(tmp_path: Path) -> None:
+    text = "x" * 9000 + " ghs_" + "t" * 36 + " end"
+    (run,) = verify_runs.run_all(((sys.executable, "-c", f"print({text!r})"),), tmp_path)
+    assert len(run.output) <= 4000
+    assert run.output.endswith("[token] end\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain\ttext\n", "plain\ttext\n"),
+        ("\x1b[2J\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07", "]0;title"),
+        ("a\u202eb\u200bc\ud800d", "abcd"),
+        ("line\rover", "lineover"),
+    ],
+)
+def test_text_of_others_cannot_steer_a_terminal(text: str, shown: str) -> None:
+    assert show.printable(text) == shown
