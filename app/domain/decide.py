@@ -66,6 +66,9 @@ def decide(s: Situation) -> Plan:
         return (Wait("somebody else is in the middle of a write", standing.until),)
     if isinstance(standing, permits.Adoptable):
         return (Adopt(standing.permits, "their author is gone, or their time is up"),)
+    over = _over_by_a_person(s)
+    if over is not None:
+        return (over,)
     if isinstance(s.head, Tampered):
         return (_restoration(s, s.head),)
     return (*_renewal(s), *_pull(s), *_comment(s), *_check_run(s), *_draft(s))
@@ -83,6 +86,19 @@ def ticket_pull(record: Record, observation: Observation) -> Pull | None:
     return next((p for p in own if p.state == "OPEN" and p.base == trunk), None)
 
 
+def _over_by_a_person(s: Situation) -> Wait | None:
+    """A person closed the Issue or merged the PR: nothing is put back or created against that. GitHub deletes a merged
+    branch by itself where the repository says so, which is no tampering.
+    """
+    pull = ticket_pull(s.record, s.observation)
+    if pull is not None and pull.state == "MERGED":
+        return Wait(f"PR #{pull.number} was merged")
+    issue = s.observation.issue
+    if issue is None or issue.state != "OPEN":
+        return Wait("the Issue is closed or gone")
+    return None
+
+
 def _restoration(s: Situation, head: Tampered) -> RestoreBranch:
     pull = ticket_pull(s.record, s.observation)
     what = "deleted" if head.head is None else "overwritten"
@@ -90,7 +106,7 @@ def _restoration(s: Situation, head: Tampered) -> RestoreBranch:
         branch=s.record.work.branch if s.record.work else "",
         published=head.published,
         found=head.head,
-        reopen_pr=pull.number if pull is not None and pull.state != "MERGED" else None,
+        reopen_pr=pull.number if pull is not None else None,
         reason=f"the ticket branch was {what} by somebody who does not hold the ticket",
     )
 

@@ -1,0 +1,68 @@
+"""What a person ended is left alone: a closed Issue, a merged PR whose branch GitHub deleted."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from app.domain.decide import Situation, decide
+from app.domain.fencing import AtPublished, Tampered
+from app.domain.observation import Branch, Issue, Observation, Pull
+from app.domain.plan import RestoreBranch, Wait
+from app.domain.policy import Policy
+from app.domain.record import Lease, Projections, Published, Record, Work
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+HEAD, BASE = "a" * 40, "b" * 40
+RECORD = Record(
+    ticket=42,
+    sequence=9,
+    status="working",
+    generation=1,
+    lease=Lease(
+        generation=1,
+        nonce="n",
+        holder="agent",
+        login="ann",
+        claim_id_hash="h",
+        granted_at=NOW,
+        expires_at=NOW + timedelta(minutes=15),
+    ),
+    work=Work(branch="ticket/42", trunk="release-1", base_sha=BASE),
+    published=Published(sha=HEAD, generation=1, nonce="n"),
+    projections=Projections(pr_number=50),
+)
+PULL = Pull(50, "PR_50", "OPEN", True, "t", "Ticket: #42", "ticket/42", HEAD, "release-1", "acme/shop")
+SEEN = Observation(
+    now=NOW,
+    repository_id=1,
+    owner="acme",
+    name="shop",
+    default_branch="main",
+    policy_text=None,
+    issue=Issue(42, "Ripen the apples", "", "OPEN", "ann"),
+    branches=(Branch("ticket/42", HEAD),),
+    trunk=Branch("release-1", BASE),
+    pulls=(PULL,),
+)
+
+
+def _decide(seen: Observation, head: AtPublished | Tampered) -> tuple[object, ...]:
+    return decide(Situation(seen, RECORD, Policy(), head, tail=0, author_is_dead=lambda _: False))
+
+
+def test_a_deleted_branch_of_an_open_pr_is_put_back() -> None:
+    plan = _decide(replace(SEEN, branches=()), Tampered(HEAD, None))
+    assert [type(action) for action in plan] == [RestoreBranch]
+
+
+@pytest.mark.parametrize("head", [Tampered(HEAD, None), Tampered(HEAD, "c" * 40), AtPublished(HEAD, True)])
+def test_nothing_is_done_against_a_merge(head: AtPublished | Tampered) -> None:
+    plan = _decide(replace(SEEN, branches=(), pulls=(replace(PULL, state="MERGED"),)), head)
+    assert plan == (Wait("PR #50 was merged"),)
+
+
+@pytest.mark.parametrize("head", [Tampered(HEAD, None), AtPublished(HEAD, True)])
+@pytest.mark.parametrize("issue", [Issue(42, "t", "", "CLOSED", None), None])
+def test_nothing_is_done_against_a_closed_issue(head: AtPublished | Tampered, issue: Issue | None) -> None:
+    assert _decide(replace(SEEN, branches=(), issue=issue), head) == (Wait("the Issue is closed or gone"),)
