@@ -12,9 +12,9 @@ from app.controller.journal import Journaled
 from app.controller.project import Projector
 from app.controller.view import View
 from app.domain.fencing import Head
-from app.domain.plan import CreateComment, CreatePull, Guarded
+from app.domain.plan import Guarded, target_of
 from app.domain.pull_text import pull_body, pull_title
-from app.domain.record import Permit, Target
+from app.domain.record import Permit
 from app.domain.settling import Declined, Made, NotSent, Result, Unknown
 from app.github.errors import GitHubError, Unanswered
 from app.github.pulls import PullRefusal, PullRefused
@@ -23,16 +23,8 @@ from app.ledger.api import Standing
 
 def permit_for(action: Guarded, *, author: str, round_id: str) -> Permit:
     """The permit that allows an action; its target is exactly what the probe searches for."""
-    common = {"id": secrets.token_hex(8), "author": author, "round": round_id}
-    if isinstance(action, CreatePull):
-        return Permit(
-            kind="pr_create", target=Target(head=action.head, base=action.base, head_sha=action.head_sha), **common
-        )
-    if isinstance(action, CreateComment):
-        return Permit(kind="comment_create", target=Target(marker=action.marker), **common)
-    return Permit(
-        kind="check_run_create", target=Target(head_sha=action.head_sha, generation=action.generation), **common
-    )
+    kind, target = target_of(action)
+    return Permit(id=secrets.token_hex(8), kind=kind, target=target, author=author, round=round_id)
 
 
 class Actor:
@@ -52,7 +44,7 @@ class Actor:
             if not written.is_fresh and not await self._still_ours(view, permit):
                 results.append(NotSent(permit))
                 continue
-            results.append(await self._answered(self._send_one(view, standing, head, permit, results), permit))
+            results.append(await self._answered(view, self._send_one(view, standing, head, permit, results), permit))
         return results
 
     async def probe(self, view: View, permits: Sequence[Permit]) -> list[Made]:
@@ -70,13 +62,13 @@ class Actor:
             (p.id, p.author) == (permit.id, permit.author) for p in reading.record.open
         )
 
-    async def _answered(self, sending: Awaitable[Result], permit: Permit) -> Result:
+    async def _answered(self, view: View, sending: Awaitable[Result], permit: Permit) -> Result:
         try:
             return await sending
         except Unanswered:
             return Unknown(permit)
         except GitHubError as refusal:
-            return Declined(permit, str(refusal))
+            return Declined(permit, str(refusal), view.now)
 
     async def _send_one(
         self, view: View, standing: Standing, head: Head, permit: Permit, before: Sequence[Result]
@@ -107,7 +99,7 @@ class Actor:
             standing_one = await self._probe_one(view, permit)
             if standing_one is not None:
                 return Made(permit, standing_one)
-        return Declined(permit, answer.message)
+        return Declined(permit, answer.message, view.now)
 
     async def _probe_one(self, view: View, permit: Permit) -> int | None:
         target = permit.target

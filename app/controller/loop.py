@@ -37,6 +37,7 @@ class Loop:
         self._clock = clock
         self._workers = workers
         self._failures: dict[str, int] = {}
+        self._repeats: dict[str, tuple[str, int]] = {}
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set; returns when the running rounds have ended."""
@@ -82,10 +83,10 @@ class Loop:
         finally:
             extending.cancel()
         self._failures.pop(poke.key, None)
-        log.info(
-            "round ended", key=poke.key, reason=ended.reason, again_at=ended.again_at and ended.again_at.isoformat()
-        )
-        return ended.again_at
+        again_at = self._slower(poke.key, ended)
+        shown = again_at.isoformat() if again_at else None
+        log.info("round ended", key=poke.key, reason=ended.reason, again_at=shown)
+        return again_at
 
     async def _one(self, text: str) -> Ended:
         key = parse_key(text)
@@ -103,6 +104,16 @@ class Loop:
             if await self._pokes.extend(poke) is Extension.CLAIM_LOST:
                 # Another worker runs the key now. Both are safe: every write is a compare-and-set or has a permit.
                 return
+
+    def _slower(self, key: str, ended: Ended) -> datetime | None:
+        """The same reason to look again is followed ever more rarely; an event still comes at once."""
+        if ended.again_at is None:
+            self._repeats.pop(key, None)
+            return None
+        reason, count = self._repeats.get(key, ("", 0))
+        count = count + 1 if reason == ended.reason else 0
+        self._repeats[key] = (ended.reason, count)
+        return max(ended.again_at, self._clock() + min(AFTER_FAILURE * ((1 << min(count, 10)) - 1), LONGEST_DELAY))
 
     def _later(self, key: str, error: str) -> datetime:
         failures = self._failures[key] = self._failures.get(key, 0) + 1

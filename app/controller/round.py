@@ -44,7 +44,7 @@ from app.domain.plan import (
 )
 from app.domain.policy import Mode
 from app.domain.record import Permit, Record
-from app.domain.settling import Declined, Made, NotSent, Result, Unknown, settle
+from app.domain.settling import Made, NotSent, Result, Unknown, settle
 from app.github.errors import GraphQLFailed
 from app.github.pulls import PullRefusal, PullRefused
 from app.github.refs import RefUpdate
@@ -54,7 +54,6 @@ MAX_TURNS = 5
 """Rounds in one run of a key. More than that is another's turn: the key is due again in a moment."""
 SECOND_LOOK = timedelta(seconds=5)
 AFTER_UNANSWERED = timedelta(seconds=10)
-AFTER_DECLINED = timedelta(minutes=2)
 MAX_RESULT_TRIES = 5
 LOST_TWICE_S = 2.0
 """A service write that lost twice waits up to this long (the ownership protocol, R13)."""
@@ -138,9 +137,6 @@ class Rounds:
             return await self._adopt(view, standing, head, plan[0].permits, author)
         if plan and isinstance(plan[0], RestoreBranch):
             return await self._restore(view, standing, plan[0])
-        waits = [a for a in plan if isinstance(a, Wait)]
-        if any(w.until for w in waits):
-            return Ended(max(w.until for w in waits if w.until), waits[0].reason)
         guarded = [a for a in plan if isinstance(a, CreatePull | CreateComment | CreateCheckRun)]
         round_id = secrets.token_hex(6)
         opening = [permit_for(a, author=author, round_id=round_id) for a in guarded]
@@ -169,12 +165,11 @@ class Rounds:
         written = outcome + await self._projector.project(view, settled, head, made)
         if any(isinstance(r, Unknown) for r in results):
             return Ended(view.now + AFTER_UNANSWERED, "GitHub did not answer a write")
-        declined = next((r for r in results if isinstance(r, Declined)), None)
-        if declined is not None:
-            return Ended(view.now + AFTER_DECLINED, f"GitHub refused: {declined.reason}")
         if written or results:
             return Ended(view.now + SECOND_LOOK, "something was written; a second look checks it")
-        return Ended(None, "as it should be")
+        waits = [a for a in plan if isinstance(a, Wait)]
+        until = min((w.until for w in waits if w.until), default=None)
+        return Ended(until, "; ".join(w.reason for w in waits) or "as it should be")
 
     async def _settled(self, view: View, standing: Standing, results: Sequence[Result]) -> Standing | Again | Ended:
         """Write a round's results. Who built on our permits in the meantime carried them over, so the results are

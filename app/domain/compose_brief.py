@@ -13,7 +13,7 @@ from app.domain.gates import Pass
 from app.domain.model import instant_text
 from app.domain.outcome import Blocked
 from app.domain.plain_text import clean, one_line, shorten
-from app.domain.record import TERMINAL
+from app.domain.record import TERMINAL, Record
 from app.domain.recovery_view import RecoveryView, tasks_of
 from app.domain.untrusted import inline, quote
 
@@ -62,7 +62,7 @@ def compose(
         completed_steps=tuple(_step(step) for step in c.completed_steps),
         next_steps=_next_steps(view),
         accepted_decisions=c.accepted_decisions,
-        blockers=c.blockers,
+        blockers=(*c.blockers, *_refused(record)),
         pending_validation=c.pending_validation,
         checkpoint=c.model_dump(mode="json", exclude_defaults=True),
         findings=findings,
@@ -71,6 +71,11 @@ def compose(
         untrusted=Untrusted(issue_title=title, issue_body=body, issue_body_shortened=was_shortened),
         generated_at=view.now,
     )
+
+
+def _refused(record: Record | None) -> tuple[str, ...]:
+    permits = record.open if record is not None else ()
+    return tuple(f"GitHub refused {p.kind}: {p.reason}" for p in permits if p.state == "blocked")
 
 
 def brief_schema() -> dict[str, Any]:

@@ -22,6 +22,7 @@ from app.domain.plan import (
     CreateCheckRun,
     CreateComment,
     CreatePull,
+    Guarded,
     NoteProgress,
     Plan,
     PullIsOpen,
@@ -32,6 +33,7 @@ from app.domain.plan import (
     SetDraft,
     StampLease,
     Wait,
+    target_of,
 )
 from app.domain.policy import Policy
 from app.domain.record import TERMINAL, Record
@@ -71,7 +73,18 @@ def decide(s: Situation) -> Plan:
         return (over,)
     if isinstance(s.head, Tampered):
         return (_restoration(s, s.head),)
-    return (*_renewal(s), *_pull(s), *_comment(s), *_check_run(s), *_draft(s))
+    rules = (*_renewal(s), *_pull(s), *_comment(s), *_check_run(s), *_draft(s))
+    return tuple(
+        _unless_refused(s, a) if isinstance(a, CreatePull | CreateComment | CreateCheckRun) else a for a in rules
+    )
+
+
+def _unless_refused(s: Situation, action: Guarded) -> Guarded | Wait:
+    refusal = permits.refused(s.record, *target_of(action))
+    retry_at = permits.retry_at(refusal) if refusal else None
+    if refusal is None or retry_at is None or s.now >= retry_at:
+        return action
+    return Wait(f"GitHub refused it: {refusal.reason}", retry_at)
 
 
 def ticket_pull(record: Record, observation: Observation) -> Pull | None:

@@ -13,6 +13,7 @@ MAX_BYTES = 60_000
 """Below GitHub's limit of 65,536 characters, in bytes, so that it always fits."""
 _LIST = 10
 _LINE_BYTES = 300
+_WRITES = {"pr_create": "the PR", "comment_create": "this comment", "check_run_create": "the check-run"}
 
 _STATE = {
     "unclaimed": "Waiting for an agent",
@@ -76,6 +77,9 @@ def _lists(record: Record) -> list[str]:
     parts = []
     if c.next_steps:
         parts.append("**Next**\n" + _bullets([_step(s) for s in c.next_steps]))
+    refused = [f"{_WRITES[p.kind]}: {p.reason or 'no reason given'}" for p in record.open if p.state == "blocked"]
+    if refused:
+        parts.append("**GitHub refused, and it will be tried again**\n" + _bullets(refused))
     if c.blockers:
         parts.append("**Blocked by**\n" + _bullets(list(c.blockers)))
     return parts

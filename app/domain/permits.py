@@ -9,9 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from app.domain.record import Permit, Record, Round
+from app.domain.record import Permit, PermitKind, Record, Round, Target
 
 TTL_S = 60
+RETRY_AFTER = timedelta(minutes=2)
+LONGEST_RETRY = timedelta(hours=24)
 LONGEST_DOUBLING = 10
 
 
@@ -55,6 +57,18 @@ def due_at(round_: Round | None) -> datetime | None:
     return round_.opened_at + timedelta(seconds=round_.ttl_s * (1 << min(round_.tries, LONGEST_DOUBLING)))
 
 
+def refused(record: Record, kind: PermitKind, target: Target) -> Permit | None:
+    """The permit under which GitHub refused exactly this write, if it did."""
+    return next((p for p in record.open if p.state == "blocked" and (p.kind, p.target) == (kind, target)), None)
+
+
+def retry_at(permit: Permit) -> datetime | None:
+    """When a refused write is worth another try: after 2 minutes, then four times as long each time, at most a day."""
+    if permit.refused_at is None:
+        return None
+    return permit.refused_at + min(RETRY_AFTER * (1 << min(2 * permit.refusals, 20)), LONGEST_RETRY)
+
+
 def adopted(record: Record, permits: tuple[Permit, ...], *, author: str, now: datetime) -> Record:
     """The record after `author` adopted these permits: tries + 1, and each is unanswered from now on (R6)."""
     before = record.round
@@ -72,12 +86,19 @@ def adopted(record: Record, permits: tuple[Permit, ...], *, author: str, now: da
 
 
 def opened(record: Record, permits: tuple[Permit, ...], *, round_id: str, author: str, now: datetime) -> Record:
-    """The record that opens a round with these permits; what is open already is carried (R7)."""
+    """The record that opens a round with these permits; what is open already is carried (R7). A new permit takes the
+    place of refused ones of its kind, and counts on from one for the very same write.
+    """
     if not permits:
         return record
+    before = {p.kind: refused(record, p.kind, p.target) for p in permits}
+    permits = tuple(
+        p.model_copy(update={"refusals": b.refusals + 1}) if (b := before[p.kind]) is not None else p for p in permits
+    )
+    carried = tuple(p for p in record.open if not (p.state == "blocked" and p.kind in before))
     return record.model_copy(
         update={
             "round": Round(id=round_id, author=author, tries=0, ttl_s=TTL_S, opened_at=now),
-            "open": (*record.open, *permits),
+            "open": (*carried, *permits),
         }
     )

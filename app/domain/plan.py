@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.domain.record import Permit
+from app.domain.record import Permit, PermitKind, Target
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,16 @@ class Wait:
 
 Guarded = CreatePull | CreateComment | CreateCheckRun
 """Writes that need a permit in the ledger before they are sent (classes M and C of the ownership protocol, R3)."""
+
+
+def target_of(action: Guarded) -> tuple[PermitKind, Target]:
+    """What a guarded write's permit names: exactly what its probe searches for."""
+    if isinstance(action, CreatePull):
+        return "pr_create", Target(head=action.head, base=action.base, head_sha=action.head_sha)
+    if isinstance(action, CreateComment):
+        return "comment_create", Target(marker=action.marker)
+    return "check_run_create", Target(head_sha=action.head_sha, generation=action.generation)
+
 
 Action = (
     Adopt

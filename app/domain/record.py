@@ -116,6 +116,10 @@ class Permit(Stored):
     round: str
     unanswered: bool = False
     state: Literal["fired", "unknown", "blocked"] = "fired"
+    reason: str | None = None
+    """GitHub's words where it refused (`blocked`); shown, and tried again rarely."""
+    refused_at: Instant | None = None
+    refusals: int = 0
 
 
 class CheckRunRef(Stored):

@@ -1,14 +1,19 @@
 """What the answers to a round's writes make of the record: permits closed, ids noted, the unknown kept open.
 
 "No response" never means "did not happen": such a permit stays open as unknown until a probe or a second send settles
-it. A refusal closes a permit only if every send under it was answered (the ownership protocol, R6).
+it. A refusal ends a permit only if every send under it was answered (the ownership protocol, R6): then
+it is kept as blocked, which is shown and tried again rarely.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+from app.domain.plain_text import cut, one_line
 from app.domain.record import CheckRunRef, Permit, Record
+
+REASON_BYTES = 200
 
 
 @dataclass(frozen=True)
@@ -21,10 +26,11 @@ class Made:
 
 @dataclass(frozen=True)
 class Declined:
-    """GitHub refused, in its own words."""
+    """GitHub refused at `at`, in its own words."""
 
     permit: Permit
     reason: str
+    at: datetime
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,11 @@ def _settle_one(record: Record, result: Result) -> Record:
     if isinstance(result, Unknown) or (isinstance(result, Declined) and unanswered):
         unknown = standing.model_copy(update={"state": "unknown", "unanswered": True})
         return record.model_copy(update={"open": tuple(unknown if p is standing else p for p in record.open)})
+    if isinstance(result, Declined):
+        blocked = standing.model_copy(
+            update={"state": "blocked", "reason": cut(one_line(result.reason), REASON_BYTES), "refused_at": result.at}
+        )
+        return record.model_copy(update={"open": tuple(blocked if p is standing else p for p in record.open)})
     changes: dict[str, Any] = {"open": tuple(p for p in record.open if p is not standing)}
     if isinstance(result, Made):
         changes |= _noted(record, standing, result.number)
