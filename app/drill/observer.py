@@ -15,6 +15,7 @@ from github.CheckRun import CheckRun
 from github.IssueComment import IssueComment
 from github.PullRequest import PullRequest
 from github.Repository import Repository
+from urllib3 import Retry
 
 from app.drill.git_reader import GitReader, LedgerCommit
 from app.drill.proof import Unproved
@@ -48,7 +49,8 @@ class Observer:
             base_url=api_url,
             seconds_between_requests=None,
             seconds_between_writes=None,
-            retry=None,
+            # Reads only: a pooled connection that the server closed in the same moment is no finding.
+            retry=Retry(total=3, status=0, allowed_methods=["GET"], backoff_factor=0.1),
             per_page=100,
         )
         self._repository: Repository | None = None
