@@ -39,7 +39,7 @@ async def serve(data_dir: Path, host: str, port: int) -> None:
         access_log=False,
         server_header=False,
         date_header=False,
-        # As long as GitHub keeps an idle connection: at the default of 5 s a client that asks again just then is cut off.
+        # At the default of 5 s a client that asks again just then is cut off.
         timeout_keep_alive=75,
         timeout_graceful_shutdown=1,
     )
