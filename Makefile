@@ -49,6 +49,7 @@ lock: $(STAMP) ## compile the lock files anew from pyproject.toml
 	$(COMPILE) --all-extras -o requirements/all.lock
 	$(COMPILE) -o requirements/agent.lock
 	$(COMPILE) --extra server -o requirements/server.lock
+	@echo 'setuptools>=77' | $(subst pyproject.toml,-,$(COMPILE)) -c requirements/all.lock -o requirements/build.lock
 
 clean: ## remove what setup and the tests made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info build
