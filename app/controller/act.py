@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Sequence
 from app.controller.journal import Journaled
 from app.controller.project import Projector
 from app.controller.view import View
+from app.domain.decide import ticket_pull
 from app.domain.fencing import Head
 from app.domain.plan import Guarded, target_of
 from app.domain.pull_text import pull_body, pull_title
@@ -76,9 +77,13 @@ class Actor:
         if permit.kind == "pr_create":
             return await self._pull(view, permit)
         if permit.kind == "comment_create":
-            number = _pull_number(standing, before)
+            number = _pull_number(view, standing, before)
             if number is None:
                 return NotSent(permit)
+            # One look more for a comment that the observation did not reach costs less than a second comment.
+            there = await view.repo.find_comments(number, permit.target.marker or "")
+            if there:
+                return Made(permit, there[0].id)
             body = self._projector.comment(view, standing, head)
             return Made(permit, (await view.repo.create_comment(number, body)).id)
         run = self._projector.unfinished_check_run(view, standing, head, permit.target.head_sha or "")
@@ -107,14 +112,15 @@ class Actor:
             pulls = await view.repo.find_pulls(target.head or "", target.base or "", "open")
             return pulls[0].number if pulls else None
         if permit.kind == "comment_create":
-            number = view.record.projections.pr_number if view.record else None
+            number = _pull_number(view, view.standing, ()) if view.standing else None
             comments = await view.repo.find_comments(number, target.marker or "") if number else []
             return comments[0].id if comments else None
         runs = await view.repo.find_check_runs(target.head_sha or "")
         return self._projector.oldest_of(runs, view.ticket, target.generation or 0)
 
 
-def _pull_number(standing: Standing, before: Sequence[Result]) -> int | None:
+def _pull_number(view: View, standing: Standing, before: Sequence[Result]) -> int | None:
     made = next((r.number for r in before if isinstance(r, Made) and r.permit.kind == "pr_create"), None)
     tried = any(r.permit.kind == "pr_create" for r in before)
-    return made if tried else standing.record.projections.pr_number
+    pull = ticket_pull(standing.record, view.observation)
+    return made if tried else pull.number if pull else None

@@ -87,7 +87,7 @@ class Claiming:
                 won = await self._write(view, standing, record)
                 if isinstance(won, Journaled):
                     await self._actor.send(view, won, view.head or NothingPublished(None), opening)
-                    await self._pokes.poke(f"{owner}/{name}#{ticket}", due_at=view.now + SETTLE_AFTER)
+                    await self._pokes.poke(view.key, due_at=view.now + SETTLE_AFTER)
                     return self._grant(view, won.standing, policy)
                 view = await self._views.look(owner, name, ticket)
                 policy, issue_ = self._claimable(view)

@@ -16,7 +16,7 @@ from app.controller.heartbeats import Heartbeats, Holder
 from app.controller.journal import Journal, Journaled
 from app.controller.pokes import PokeStore
 from app.controller.project import Projector
-from app.controller.view import View, Views
+from app.controller.view import Gone, View, Views
 from app.controller.witnessing import Witnessing
 from app.domain import gates
 from app.domain.admission import admit, stored_size
@@ -34,12 +34,15 @@ from app.domain.decide import SEAL_EVERY, own_check_run
 from app.domain.derived import derived, merged
 from app.domain.fencing import AtPublished, Foreign, head_of
 from app.domain.hardness import Soft, is_hard
+from app.domain.keys import TicketKey
 from app.domain.outcome import Blocked, Code, Refused
-from app.domain.policy import Policy
+from app.domain.policy import Mode, Policy
 from app.domain.record import TERMINAL, Answered, Lease, Published, Record
 from app.domain.settling import Made, settle
 from app.domain.token import Claims
-from app.ledger.api import Standing, Undecided
+from app.github.repository import Repository
+from app.ledger.api import ApiLedger, Standing, Undecided
+from app.ledger.witness import Current, judge
 
 MAX_TRIES = 10
 SETTLE_AFTER = timedelta(seconds=5)
@@ -149,26 +152,38 @@ class Holding:
         """Note that the holder lives. Reads the ledger, writes nothing to GitHub; the loop stamps the lease when half
         of its time is gone.
         """
-        ledger, repo, now = await self._views.ledger(owner, name)
-        reading = await ledger.read(ticket)
-        if not isinstance(reading, Standing):
-            raise Refused(Blocked(Code.FROZEN, "the ticket's ledger cannot be used", "see the ticket's pull request"))
-        record = reading.record
+        repo, ledger, standing = await self._standing(owner, name, ticket, claims)
+        record = standing.record
         lease = _fence(record, claims, repo.id, ticket)
         highest = await self._witnessing.told_by_table(repo, ledger, ticket)
-        if any(w.sequence > record.sequence or w.generation > record.generation for w in highest):
-            raise Refused(Blocked(Code.FROZEN, "the ticket's ledger went backwards", "see the ticket's pull request"))
+        if not isinstance(judge(standing.entries, highest, standing.earlier), Current):
+            raise Refused(_unusable())
         await self._heartbeats.beat(Holder(repo.id, str(ticket), lease.generation, lease.nonce))
-        half_gone = now() + (lease.expires_at - lease.granted_at) / 2 >= lease.expires_at
-        unseen = not any(w.commit_prefix == reading.entry.sha for w in highest)
-        if half_gone or unseen or reading.tail >= SEAL_EVERY:
-            await self._pokes.poke(f"{owner}/{name}#{ticket}")
+        half_gone = self._views.now() + (lease.expires_at - lease.granted_at) / 2 >= lease.expires_at
+        unseen = not any(w.commit_prefix == standing.entry.sha for w in highest)
+        if half_gone or unseen or standing.tail >= SEAL_EVERY:
+            await self._pokes.poke(str(TicketKey(repo.full_name, ticket)))
         return HeartbeatAnswer(
             generation=record.generation,
             status=record.status,
             expires_at=lease.expires_at,
-            ledger_head=reading.entry.sha,
+            ledger_head=standing.entry.sha,
         )
+
+    async def _standing(
+        self, owner: str, name: str, ticket: int, claims: Claims
+    ) -> tuple[Repository, ApiLedger, Standing]:
+        """The ticket's ledger with as few requests as can be. Raises Refused where it cannot be used."""
+        repo, ledger = await self._views.ledger(owner, name)
+        _require_own(claims, repo.id)
+        reading = await ledger.read(ticket)
+        if isinstance(reading, Standing):
+            return repo, ledger, reading
+        # Maybe only the namespace is not known yet, which a full look finds out from the policy.
+        view = await self._views.look(owner, name, ticket)
+        if view.standing is None or view.frozen is not None:
+            raise Refused(_unusable())
+        return view.repo, view.ledger, view.standing
 
     async def _write(
         self,
@@ -185,6 +200,7 @@ class Holding:
             if tried > 1:
                 await asyncio.sleep(random.uniform(0.05, 0.5))
             view = await self._views.look(owner, name, ticket)
+            _require_own(claims, view.repo.id)
             standing = view.standing
             if standing is not None:
                 stored = standing.record.answered(request.key)
@@ -192,11 +208,12 @@ class Holding:
                     return WriteAnswer(**{**stored.answer, "repeated": True}), None, None
             if view.frozen is not None:
                 raise Refused(frozen_refusal(view))
-            if standing is None or view.usable_policy is None:
+            policy = _writable(view)
+            if standing is None:
                 raise Refused(Blocked(Code.NOT_FOUND, "the ticket has no ledger", "claim it first"))
             lease = _fence(standing.record, claims, view.repo.id, ticket)
             _require_rising(standing.record, claims, request)
-            built = build(view, standing.record, lease, view.usable_policy)
+            built = build(view, standing.record, lease, policy)
             answer = self._answer(view, built, evidence)
             entry = Answered(
                 key=request.key, seq=request.seq, generation=lease.generation, answer=answer.model_dump(mode="json")
@@ -204,7 +221,7 @@ class Holding:
             record = built.record.model_copy(update={"requests": built.record.with_answer(entry)})
             outcome = await self._journal.write(view, standing, record, built.event, when=view.now, request=request.key)
             if isinstance(outcome, Journaled):
-                await self._pokes.poke(f"{owner}/{name}#{ticket}", due_at=view.now + self._delay(evidence))
+                await self._pokes.poke(view.key, due_at=view.now + self._delay(evidence))
                 written = answer.model_copy(update={"ledger_commit": outcome.standing.entry.sha})
                 return written, view, outcome.standing
             if isinstance(outcome, Undecided):
@@ -236,6 +253,40 @@ class Holding:
             changes=built.changes[:20],
             criteria=criteria,
         )
+
+
+def _require_own(claims: Claims, repository_id: int) -> None:
+    """A lease of one repository learns nothing about another: the answer is that of a repository that is not there."""
+    if claims.repository_id != repository_id:
+        raise Gone("Not Found", status=404)
+
+
+def _unusable() -> Blocked:
+    return Blocked(Code.FROZEN, "the ticket's ledger cannot be trusted", "a person has to look: see its pull request")
+
+
+def _writable(view: View) -> Policy:
+    """The policy, where it lets holders write. Raises Refused."""
+    policy = view.usable_policy
+    if policy is None:
+        raise Refused(
+            Blocked(
+                Code.NO_POLICY,
+                "the repository has no usable policy on its default branch any more",
+                "mend .github/agent-recovery.yml on the default branch; `agent-recovery push` works meanwhile",
+                retryable=True,
+            )
+        )
+    if policy.mode is Mode.OBSERVE:
+        raise Refused(
+            Blocked(
+                Code.MODE_OBSERVE,
+                "the policy says mode: observe now, so nothing is written",
+                "set mode: repair in .github/agent-recovery.yml; `agent-recovery push` works meanwhile",
+                retryable=True,
+            )
+        )
+    return policy
 
 
 def _fence(record: Record, claims: Claims, repository_id: int, ticket: int) -> Lease:

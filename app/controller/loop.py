@@ -13,9 +13,10 @@ from app.controller.clock import Clock
 from app.controller.pokes import Extension, Poke, PokeStore
 from app.controller.round import Ended, Rounds
 from app.controller.sweep import Sweeper
+from app.controller.view import Gone
 from app.domain.keys import RepositoryKey, TicketKey, parse_key
 from app.github.budget import counting
-from app.github.errors import GitHubError, NotFound, RateLimited, Suspended
+from app.github.errors import GitHubError, Moved, RateLimited, Suspended
 
 SWEEP_EVERY_S = 300.0
 IDLE_S = 1.0
@@ -69,7 +70,7 @@ class Loop:
         try:
             with counting("loop"):
                 ended = await self._one(poke.key)
-        except (NotFound, Suspended) as error:
+        except (Gone, Moved, Suspended) as error:
             log.info("key dropped", key=poke.key, error=str(error))
             return None
         except RateLimited as error:

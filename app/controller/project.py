@@ -105,7 +105,9 @@ class Projector:
     def oldest_of(self, runs: Sequence[CheckRun], ticket: int, generation: int) -> int | None:
         """The oldest check-run that shows this ticket in this generation."""
         ids = [
-            r.id for r in runs if any((p.ticket, p.generation) == (ticket, generation) for p in parse(r.external_id))
+            r.id
+            for r in runs
+            if any((p.ticket, p.generation) == (ticket, generation) for p in parse(r.external_id)[:1])
         ]
         return min(ids, default=None)
 
@@ -166,7 +168,7 @@ def _others(view: View, standing: Standing, sha: str) -> list[Projected]:
     latest: dict[int, Projected] = {}
     for run in view.observation.check_runs:
         if run.sha == sha:
-            for p in parse(run.external_id):
+            for p in parse(run.external_id)[:1]:
                 if p.ticket in sharers and (
                     p.ticket not in latest or (p.generation, p.sequence) > _rank(latest[p.ticket])
                 ):

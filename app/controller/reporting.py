@@ -7,8 +7,10 @@ did not hear, or two of us do it: the next look sees both and keeps the oldest. 
 from app.controller.project import Projector
 from app.controller.view import View
 from app.domain.decide import ticket_pull
+from app.domain.handoff_marker import report_marker
 from app.domain.observation import Pull
-from app.domain.report import Frozen, frozen_report, where_told
+from app.domain.plan import RestoreBranch
+from app.domain.report import Frozen, frozen_report, unrestored_report, where_told
 
 
 class Reporter:
@@ -16,6 +18,17 @@ class Reporter:
 
     def __init__(self, projector: Projector) -> None:
         self._projector = projector
+
+    async def tell_unrestored(self, view: View, action: RestoreBranch, words: str) -> None:
+        """Once for each published commit: the branch could not be put back, and why."""
+        pull = _newest_open_pull(view)
+        issue = view.observation.issue
+        number = pull.number if pull and pull.state == "OPEN" else issue.number if issue else None
+        if number is None:
+            return
+        edge = f"unrestored-{action.published[:12]}"
+        if not await view.repo.find_comments(number, report_marker(view.ticket, edge)):
+            await view.repo.create_comment(number, unrestored_report(view.ticket, edge, action, words, issue))
 
     async def report(self, view: View, frozen: Frozen) -> int:
         """One comment on the ticket's PR, else on its Issue, and the check-run red. Returns the number of writes."""

@@ -33,6 +33,7 @@ from app.domain.plan import (
     CreatePull,
     NoteProgress,
     Plan,
+    PullIsClosed,
     PullIsOpen,
     RemoveComment,
     ReopenPull,
@@ -185,9 +186,13 @@ class Rounds:
                 return journaled.standing
             if isinstance(journaled, Undecided):
                 return _unwritten(view, journaled)
-            if not isinstance(journaled.now, Standing) or journaled.now.place != "active":
+            now = journaled.now
+            if not isinstance(now, Standing) or now.place != "active":
                 return Again("the ticket ended while the results were written")
-            standing = readable(journaled.now)
+            if standing.entry.sha not in {*(e.sha for e in now.entries), *now.earlier}:
+                # Not built on our commit: somebody moved the ledger. A full look judges that.
+                return Again("the ledger is not where it was", lost=True)
+            standing = readable(now)
         return Again("others kept writing while the results were written", lost=True)
 
     async def _adopt(
@@ -219,13 +224,16 @@ class Rounds:
         also = [RefUpdate(name, action.found or zero, action.published, force=True)]
         if action.found is not None:
             kept = view.ledger.refs.recovered(view.ticket, action.found)
-            if not any(r.name == kept for r in await view.repo.matching_refs(kept.removeprefix("refs/"))):
+            # Already kept, or its name blocked by a ref below it: keeping it must not stop the branch from coming back.
+            if not await view.repo.matching_refs(kept.removeprefix("refs/")):
                 also.append(RefUpdate(kept, zero, action.found))
         projections = standing.record.projections
         if action.reopen_pr is not None:
             projections = projections.model_copy(update={"reopen_pr": action.reopen_pr})
         record = standing.record.model_copy(update={"projections": projections})
         journaled = await self._journal.write(view, standing, record, "branch put back", when=view.now, also=also)
+        if isinstance(journaled, Undecided):
+            await self._reporter.tell_unrestored(view, action, journaled.reason)
         if not isinstance(journaled, Journaled):
             return _unwritten(view, journaled)
         return Again("the branch is back")
@@ -282,12 +290,15 @@ def _noted(record: Record, plan: Plan, now: datetime) -> Record:
     for action in plan:
         if isinstance(action, StampLease) and record.lease is not None:
             lease = record.lease.model_copy(update={"expires_at": action.expires_at, "renewals_seen": record.renewals})
-            attempts = gates.after_life(record.attempts, now=now)
+            attempts = gates.after_life(record.attempts, now=action.alive_at)
             record = record.model_copy(update={"lease": lease, "attempts": attempts})
         elif isinstance(action, NoteProgress):
             record = record.model_copy(update={"attempts": gates.progress_noted(record, now=now)})
         elif isinstance(action, PullIsOpen):
-            projections = record.projections.model_copy(update={"reopen_pr": None, "pr_number": action.number})
+            noted = {"reopen_pr": None, "closed_pr": None, "pr_number": action.number}
+            record = record.model_copy(update={"projections": record.projections.model_copy(update=noted)})
+        elif isinstance(action, PullIsClosed):
+            projections = record.projections.model_copy(update={"closed_pr": action.number})
             record = record.model_copy(update={"projections": projections})
     return record
 
@@ -309,7 +320,8 @@ def _event_of(plan: Plan) -> str:
         NoteProgress: "progress noted",
         StampLease: "lease renewed",
         SealTail: "sealed by the service",
-        PullIsOpen: "PR is open again",
+        PullIsOpen: "PR is open",
+        PullIsClosed: "PR closed by a person",
     }
     return next((names[type(a)] for a in plan if type(a) in names), "noted")
 

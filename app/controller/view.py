@@ -4,12 +4,14 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from app.controller.clock import Clock
 from app.controller.heartbeats import Heartbeats, Holder
 from app.controller.keyring import Keyring
 from app.controller.witnessing import Witnessing
 from app.domain.admitted_again import admitted_again
+from app.domain.branch_names import ticket_branch
+from app.domain.branches import ticket_of_branch
 from app.domain.fencing import Head, Relation, head_of, needs_relation
+from app.domain.keys import TicketKey
 from app.domain.observation import Observation
 from app.domain.policy import Policy
 from app.domain.policy_text import PolicyReading, read_policy
@@ -17,10 +19,12 @@ from app.domain.record import Record
 from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
 from app.domain.report import Frozen
 from app.github.client import GitHub
+from app.github.errors import Moved, NotFound
 from app.github.history import Comparison
 from app.github.repository import Repository
 from app.ledger.api import Absent, ApiLedger, Damaged, LedgerCache, Standing
 
+LIKELY_BRANCHES = 3
 _KEPT_COMPARISONS = 512
 _KEPT_REPOSITORIES = 256
 
@@ -45,6 +49,11 @@ class View:
     @property
     def now(self) -> datetime:
         return self.observation.now
+
+    @property
+    def key(self) -> str:
+        """What pokes name this ticket by: GitHub's own spelling, whatever the caller's."""
+        return str(TicketKey(self.repo.full_name, self.ticket))
 
     @property
     def record(self) -> Record | None:
@@ -73,10 +82,7 @@ class Views:
         The ledger is read first, because it names the branch to look at. Raises GitHubError where GitHub does not
         answer: half a look is no look.
         """
-        repo = await self._github.repository(owner, name)
-        ledger = self.ledger_of(repo)
-        reading = await ledger.read(ticket)
-        observation = await self._observe(repo, ticket, reading)
+        repo, observation, ledger, reading = await self._found(owner, name, ticket)
         policy = read_policy(observation.policy_text)
         if policy.policy is not None and policy.policy.ledger.namespace != ledger.refs.namespace:
             ledger = self._ledger(repo, LedgerRefs(policy.policy.ledger.namespace))
@@ -102,10 +108,28 @@ class Views:
             heartbeat_at=await self._heartbeat(repo, standing),
         )
 
-    async def ledger(self, owner: str, name: str) -> tuple[ApiLedger, Repository, Clock]:
-        """The ledgers of a repository by name, with the clock that follows GitHub's."""
-        repo = await self._github.repository(owner, name)
-        return self.ledger_of(repo), repo, self._github.clock.now
+    async def _found(
+        self, owner: str, name: str, ticket: int
+    ) -> tuple[Repository, Observation, ApiLedger, Standing | Absent | Damaged]:
+        try:
+            repo = await self._github.repository(owner, name)
+            ledger = self.ledger_of(repo)
+            reading = await ledger.read(ticket)
+            return repo, await self._observe(repo, ticket, reading), ledger, reading
+        except (NotFound, Moved) as missing:
+            raise Gone(missing.message, status=missing.status, route=missing.route) from missing
+
+    def now(self) -> datetime:
+        """The present moment by the clock that follows GitHub's."""
+        return self._github.clock.now()
+
+    async def ledger(self, owner: str, name: str) -> tuple[Repository, ApiLedger]:
+        """A repository and its ledgers. Raises Gone."""
+        try:
+            repo = await self._github.repository(owner, name)
+        except (NotFound, Moved) as missing:
+            raise Gone(missing.message, status=missing.status, route=missing.route) from missing
+        return repo, self.ledger_of(repo)
 
     async def active_tickets(self, owner: str, name: str) -> list[int]:
         """The tickets in progress of a repository, in both namespaces, because its policy is not read for this."""
@@ -131,8 +155,16 @@ class Views:
         return ApiLedger(repo, refs, self._keys.public_keys, self._keys.sealer, secrets, self._cache)
 
     async def _observe(self, repo: Repository, ticket: int, reading: Standing | Absent | Damaged) -> Observation:
-        work = reading.record.work if isinstance(reading, Standing) else None
-        return await repo.observe(ticket, work.branch if work else None, work.trunk if work else None)
+        if isinstance(reading, Standing):
+            record = reading.record
+            return await repo.observe(ticket, record.branch, record.trunk, record.projections.pr_number)
+        # Nothing names the branch now, but its PR and check-runs may remember a ledger that stood here.
+        observation = await repo.observe(ticket, None, None)
+        for branch in _likely_branches(observation)[:LIKELY_BRANCHES]:
+            seen = await repo.observe(ticket, branch, None)
+            if seen.pulls or seen.check_runs:
+                return seen
+        return observation
 
     async def _compare(self, repo: Repository, record: Record, observation: Observation) -> Comparison | None:
         pair = needs_relation(record, observation)
@@ -140,7 +172,11 @@ class Views:
             return None
         key = (repo.id, *pair)
         if key not in self._comparisons:
-            self._comparisons[key] = await repo.compare(*pair)
+            try:
+                self._comparisons[key] = await repo.compare(*pair)
+            except NotFound:
+                # No common ancestor: a foreign history was put in place of the branch.
+                return Comparison("diverged", 0, 0, ())
             while len(self._comparisons) > _KEPT_COMPARISONS:
                 self._comparisons.popitem(last=False)
         return self._comparisons[key]
@@ -152,6 +188,19 @@ class Views:
         return await self._heartbeats.last_seen(
             Holder(repo.id, str(standing.record.ticket), lease.generation, lease.nonce)
         )
+
+
+class Gone(NotFound):
+    """The repository or the Issue is not there (any more), or the App may not see it: the key has nothing to name."""
+
+
+def _likely_branches(observation: Observation) -> list[str]:
+    """Where a ticket without a readable ledger may have had its branch: by the grammar, and by its Issue's title."""
+    issue = observation.issue
+    if issue is None:
+        return []
+    named = [b.name for b in observation.branches if ticket_of_branch(b.name) == issue.number]
+    return list(dict.fromkeys([ticket_branch(issue.number, issue.title), *named]))
 
 
 def readable(standing: Standing) -> Standing:

@@ -36,15 +36,16 @@ class Witnessing:
         observation: Observation,
     ) -> Frozen | None:
         """Why the ledger must not be acted on, or None where it may be."""
+        table = await self.told_by_table(repo, ledger, ticket)
+        known = [*table, *self._told_by_github(repo, ticket, observation)]
         if isinstance(reading, Damaged):
+            last_good = max((w.sequence for w in known), default=0)
             return Frozen(
-                edge=f"{reading.kind}-{reading.sha[:12]}",
+                edge=f"damaged-after-{last_good}",
                 reason=f"Its ledger is not what it should be: {reading.reason}.",
                 found=reading.sha,
                 expected="a chain of commits, each sealed by the service or by the holder of its time",
             )
-        table = await self.told_by_table(repo, ledger, ticket)
-        known = [*table, *self._told_by_github(repo, ticket, observation)]
         entries, earlier = (reading.entries, reading.earlier) if isinstance(reading, Standing) else ((), ())
         verdict = judge(entries, known, earlier)
         if not isinstance(verdict, Current):

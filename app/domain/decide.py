@@ -25,6 +25,7 @@ from app.domain.plan import (
     Guarded,
     NoteProgress,
     Plan,
+    PullIsClosed,
     PullIsOpen,
     RemoveComment,
     ReopenPull,
@@ -106,6 +107,8 @@ def _over_by_a_person(s: Situation) -> Wait | None:
     pull = ticket_pull(s.record, s.observation)
     if pull is not None and pull.state == "MERGED":
         return Wait(f"PR #{pull.number} was merged")
+    if pull is not None and pull.state == "CLOSED" and s.record.projections.closed_pr == pull.number:
+        return Wait(f"PR #{pull.number} was closed by a person")
     issue = s.observation.issue
     if issue is None or issue.state != "OPEN":
         return Wait("the Issue is closed or gone")
@@ -131,23 +134,25 @@ def _renewal(s: Situation) -> Iterator[StampLease | SealTail | NoteProgress]:
     if lease is not None:
         ttl = s.policy.lease.ttl
         beat = past(s.heartbeat_at, s.now)
-        renewed = s.record.renewals > lease.renewals_seen or (beat is not None and beat + ttl > lease.expires_at)
-        if renewed and s.now + ttl / 2 >= lease.expires_at:
-            yield StampLease(s.now + ttl, "the holder showed itself and half of its time is gone")
+        # A push counts when it is seen, a heartbeat when it was sent: an old one renews no holder silent since.
+        sign = s.now if s.record.renewals > lease.renewals_seen else beat
+        if sign is not None and sign + ttl / 2 >= lease.expires_at:
+            yield StampLease(sign + ttl, sign, "the holder showed itself and half of its time is gone")
             return
     if s.tail >= SEAL_EVERY:
         yield SealTail(f"{s.tail} commits of the holder stand above the last seal of the service")
 
 
-def _pull(s: Situation) -> Iterator[CreatePull | ReopenPull | PullIsOpen | Wait]:
+def _pull(s: Situation) -> Iterator[CreatePull | ReopenPull | PullIsOpen | PullIsClosed | Wait]:
     work = s.record.work
     if isinstance(s.head, NothingPublished) or work is None:
         return
     pull = ticket_pull(s.record, s.observation)
     to_reopen = s.record.projections.reopen_pr
     if pull is not None and pull.state == "OPEN":
-        if to_reopen is not None:
-            yield PullIsOpen(pull.number, "the PR that was closed with its branch is open")
+        at = s.record.projections
+        if to_reopen is not None or at.closed_pr is not None or at.pr_number != pull.number:
+            yield PullIsOpen(pull.number, "the ticket's PR is open")
         return
     published = s.head.sha if isinstance(s.head, AtPublished) else s.head.published
     if pull is None:
@@ -158,7 +163,7 @@ def _pull(s: Situation) -> Iterator[CreatePull | ReopenPull | PullIsOpen | Wait]
     elif pull.state == "CLOSED" and to_reopen == pull.number:
         yield ReopenPull(pull.number, "it was closed by what was done to its branch, not by a person")
     elif pull.state == "CLOSED":
-        yield Wait(f"PR #{pull.number} was closed while its branch stands: a person's decision, left alone")
+        yield PullIsClosed(pull.number, "it was closed while its branch stands: a person's decision, left alone")
 
 
 def _comment(s: Situation) -> Iterator[CreateComment | RemoveComment]:
@@ -172,6 +177,8 @@ def _comment(s: Situation) -> Iterator[CreateComment | RemoveComment]:
     if pull.state != "OPEN":
         return
     ours = [c for c in pull.comments if c.body.startswith(marker)]
+    if not ours and pull.many_comments and s.record.projections.comment_id is not None:
+        return
     if not ours:
         yield CreateComment(marker, "the PR has no handoff comment")
     for double in ours[1:]:
@@ -188,12 +195,14 @@ def _check_run(s: Situation) -> Iterator[CreateCheckRun]:
 
 
 def own_check_run(record: Record, observation: Observation, head: str) -> int | None:
-    """The id of the check-run on `head` that belongs to this ticket's present generation: the oldest of them."""
+    """The id of the check-run on `head` that belongs to this ticket's present generation: the oldest of them. A run
+    belongs to the ticket that its external id names first.
+    """
     ids = [
         run.id
         for run in observation.check_runs
         if run.sha == head
-        and any((p.ticket, p.generation) == (record.ticket, record.generation) for p in parse(run.external_id))
+        and any((p.ticket, p.generation) == (record.ticket, record.generation) for p in parse(run.external_id)[:1])
     ]
     return min(ids, default=None)
 

@@ -70,6 +70,8 @@ class Pull:
     assignees: tuple[str, ...] = ()
     comments: tuple[Comment, ...] = ()
     """Comments of our App only, oldest first."""
+    many_comments: bool = False
+    """There are more comments than were read, so one that is not among `comments` may stand all the same."""
 
 
 @dataclass(frozen=True)

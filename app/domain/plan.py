@@ -37,7 +37,15 @@ class ReopenPull:
 
 @dataclass(frozen=True)
 class PullIsOpen:
-    """Note in the record that the PR to reopen is open."""
+    """Note in the record that this PR is the ticket's, and open."""
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class PullIsClosed:
+    """Note in the record that a person closed the PR, so that its branch is theirs from now on."""
 
     number: int
     reason: str
@@ -78,6 +86,7 @@ class StampLease:
     """Write down a holder's renewal: half of its time is gone."""
 
     expires_at: datetime
+    alive_at: datetime
     reason: str
 
 
@@ -129,6 +138,7 @@ Action = (
     | RestoreBranch
     | ReopenPull
     | PullIsOpen
+    | PullIsClosed
     | Guarded
     | RemoveComment
     | StampLease

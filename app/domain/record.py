@@ -136,6 +136,8 @@ class Projections(Stored):
     check_run: CheckRunRef | None = None
     reopen_pr: int | None = None
     """A PR that closed because its branch was tampered with: to be reopened now that the branch is back."""
+    closed_pr: int | None = None
+    """A PR that a person closed while its branch stood: what happens to the branch afterwards is that person's."""
     replaced_pr: int | None = None
     """The PR that `pr_number` replaces, because GitHub refused to reopen it."""
     made_ready: bool = False
@@ -190,6 +192,14 @@ class Record(Stored):
         """`published`, if it was written under the present fencing identity."""
         p = self.published
         return p if p is not None and (p.generation, p.nonce) == self.identity else None
+
+    @property
+    def branch(self) -> str | None:
+        return self.work.branch if self.work else None
+
+    @property
+    def trunk(self) -> str | None:
+        return self.work.trunk if self.work else None
 
     def answered(self, key: str) -> Answered | None:
         return next((r for r in self.requests if r.key == key), None)

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from app.domain.handoff_marker import report_marker
 from app.domain.observation import Comment, Issue, Observation, Pull
+from app.domain.plan import RestoreBranch
+from app.domain.untrusted import inline
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,20 @@ def frozen_report(ticket: int, frozen: Frozen, issue: Issue | None) -> str:
         "Find out who moved the ref under `refs/agent-recovery/` (it needs write access to the repository). "
         "A command for a person to rebuild the record, `/recovery recover`, comes with a later version; until then an "
         "owner can push the expected commit back to that ref.\n"
+    )
+
+
+def unrestored_report(ticket: int, edge: str, action: RestoreBranch, words: str, issue: Issue | None) -> str:
+    """One report on a branch that GitHub does not let us put back: what, why, what a person can do."""
+    person = next(iter(issue.assignees), issue.author) if issue else None
+    mention = f"@{person} " if person else ""
+    return (
+        f"{report_marker(ticket, edge)}\n"
+        f"{mention}**The branch of ticket #{ticket} could not be put back**, because {action.reason}.\n\n"
+        f"- Branch: {inline(action.branch, 200)}\n- Published commit: {action.published} (safe in the ledger)\n"
+        f"- GitHub says: {inline(words, 300)}\n\n"
+        "Remove what stands in the way (a rule for this branch, or a branch below its name) and it is put back by "
+        "itself, or let the holder run `agent-recovery push`.\n"
     )
 
 

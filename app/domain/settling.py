@@ -63,8 +63,7 @@ def _settle_one(record: Record, result: Result) -> Record:
     standing = next((p for p in record.open if p.id == result.permit.id), None)
     if standing is None:
         return record
-    unanswered = standing.unanswered or result.permit.unanswered
-    if isinstance(result, Unknown) or (isinstance(result, Declined) and unanswered):
+    if isinstance(result, Unknown):
         unknown = standing.model_copy(update={"state": "unknown", "unanswered": True})
         return record.model_copy(update={"open": tuple(unknown if p is standing else p for p in record.open)})
     if isinstance(result, Declined):

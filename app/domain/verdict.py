@@ -59,5 +59,5 @@ def verdict_on(record: Record, head: Head, observation: Observation) -> Verdict:
 
 def sharing(record: Record, observation: Observation, sha: str) -> tuple[int, ...]:
     """Other tickets that have a check-run of ours on the same commit."""
-    shown = (p.ticket for run in observation.check_runs if run.sha == sha for p in parse(run.external_id))
+    shown = (p.ticket for run in observation.check_runs if run.sha == sha for p in parse(run.external_id)[:1])
     return tuple(sorted({ticket for ticket in shown if ticket != record.ticket}))

@@ -110,6 +110,9 @@ class _RepositoryName(Message):
     name_with_owner: str = Field(alias="nameWithOwner")
 
 
+COMMENTS_READ = 100
+
+
 class PullNode(Message):
     number: int
     id: str
@@ -142,6 +145,7 @@ class PullNode(Message):
             labels=self.labels.names() if self.labels else (),
             assignees=self.assignees.names(),
             comments=self.comments.ours(),
+            many_comments=len(self.comments.nodes) >= COMMENTS_READ,
         )
 
 

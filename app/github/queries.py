@@ -1,14 +1,15 @@
 """One look at a ticket: everything a decision needs, in a single GraphQL request."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
 
 from app.domain.model import Message
-from app.domain.observation import Branch, Observation
+from app.domain.observation import Branch, Observation, Pull
 from app.github.access import CHECK_NAME, RepositoryAccess
 from app.github.errors import GraphQLFailed
-from app.github.graphql_shapes import COMMENT_FRAGMENT, IssueNode, PullNodes, RefNode, RefNodes
+from app.github.graphql_shapes import COMMENT_FRAGMENT, IssueNode, PullNode, PullNodes, RefNode, RefNodes
 from app.github.shapes import read
 from app.github.wire import Call
 
@@ -21,7 +22,7 @@ _OBSERVE = (
 query Observe(
   $owner: String!, $name: String!, $ticket: Int!, $search: String!, $policy: String!,
   $branch: String!, $branchRef: String!, $withBranch: Boolean!, $trunkRef: String!, $withTrunk: Boolean!,
-  $appId: Int!, $checkName: String!
+  $pull: Int!, $withPull: Boolean!, $appId: Int!, $checkName: String!
 ) {
   repository(owner: $owner, name: $name) {
     databaseId
@@ -59,16 +60,16 @@ query Observe(
     }
     trunk: ref(qualifiedName: $trunkRef) @include(if: $withTrunk) { name target { oid } }
     pulls: pullRequests(headRefName: $branch, first: 10, orderBy: {field: CREATED_AT, direction: DESC})
-      @include(if: $withBranch) {
-      nodes {
-        number id state isDraft title body url headRefName headRefOid baseRefName
-        headRepository { nameWithOwner }
-        assignees(first: 20) { nodes { login } }
-        labels(first: 50) { nodes { name } }
-        comments(first: 100) { nodes { ...comment } }
-      }
-    }
+      @include(if: $withBranch) { nodes { ...pull } }
+    recorded: pullRequest(number: $pull) @include(if: $withPull) { ...pull }
   }
+}
+fragment pull on PullRequest {
+  number id state isDraft title body url headRefName headRefOid baseRefName
+  headRepository { nameWithOwner }
+  assignees(first: 20) { nodes { login } }
+  labels(first: 50) { nodes { name } }
+  comments(first: 100) { nodes { ...comment } }
 }
 """
     + COMMENT_FRAGMENT
@@ -78,8 +79,9 @@ query Observe(
 class Queries(RepositoryAccess):
     """Looking at a ticket."""
 
-    async def observe(self, ticket: int, branch: str | None, trunk: str | None) -> Observation:
-        """What GitHub shows of a ticket now; `branch` and `trunk` are the recorded ones.
+    async def observe(self, ticket: int, branch: str | None, trunk: str | None, pull: int | None = None) -> Observation:
+        """What GitHub shows of a ticket now; `branch`, `trunk` and `pull` are the recorded ones. The recorded PR is
+        asked for by its number: anybody may open pull requests of forks whose branch has the same name.
 
         One request. Raises NotFound where no Issue or pull request has the number, GraphQLFailed where the answer is
         incomplete: what is missing from such an answer is unknown and not absent.
@@ -95,6 +97,8 @@ class Queries(RepositoryAccess):
             "withBranch": branch is not None,
             "trunkRef": f"refs/heads/{trunk or ''}",
             "withTrunk": trunk is not None,
+            "pull": pull or 0,
+            "withPull": pull is not None,
             "appId": self.app_id,
             "checkName": CHECK_NAME,
         }
@@ -122,7 +126,7 @@ class Queries(RepositoryAccess):
             is_pull_request=isinstance(seen.subject, _PullRequest),
             branches=_branches(seen.named, recorded),
             trunk=_branch(seen.trunk),
-            pulls=tuple(node.pull() for node in seen.pulls.nodes),
+            pulls=_pulls(seen.recorded, seen.pulls.nodes, branch),
             check_runs=recorded.target.check_runs(self.app_id, CHECK_NAME) if recorded and recorded.target else (),
             issue_comments=issue.comments.ours() if issue else (),
         )
@@ -154,10 +158,18 @@ class _Seen(Message):
     branch: RefNode | None = None
     trunk: RefNode | None = None
     pulls: PullNodes = PullNodes()
+    recorded: PullNode | None = None
 
 
 def _branch(node: RefNode | None) -> Branch | None:
     return Branch(node.name, node.target.oid) if node and node.target else None
+
+
+def _pulls(recorded: PullNode | None, named: Sequence[PullNode], branch: str | None) -> tuple[Pull, ...]:
+    found = {node.number: node.pull() for node in named}
+    if recorded is not None:
+        found.setdefault(recorded.number, recorded.pull())
+    return tuple(sorted((p for p in found.values() if p.head == branch), key=lambda p: -p.number))
 
 
 def _branches(named: RefNodes, recorded: RefNode | None) -> tuple[Branch, ...]:
