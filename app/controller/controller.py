@@ -20,7 +20,7 @@ from app.controller.loop import Loop
 from app.controller.pokes import PokeStore
 from app.controller.project import Projector
 from app.controller.reporting import Reporter
-from app.controller.round import Rounds
+from app.controller.round import Ended, Rounds
 from app.controller.sweep import Sweeper
 from app.controller.view import Views
 from app.controller.witnesses import Witnesses
@@ -74,6 +74,7 @@ class Controller:
         self._claiming = Claiming(self._views, journal, actor, keys, authors, pokes, resume=resume)
         self._holding = Holding(self._views, journal, projector, heartbeats, witnessing, pokes)
         rounds = Rounds(self._views, journal, actor, projector, Reporter(projector), authors)
+        self._rounds = rounds
         self._sweeper = Sweeper(github, self._views, pokes)
         self._loop = Loop(rounds, self._sweeper, pokes, clock, workers)
 
@@ -133,6 +134,10 @@ class Controller:
             log.warning("start-up sweep not finished", error=str(error))
         else:
             log.info("start-up sweep", poked=poked)
+
+    async def round(self, key: TicketKey) -> Ended:
+        """Run one key's round now, as a worker of the loop would. Raises GitHubError."""
+        return await self._rounds.run(key)
 
     async def work(self, stop: asyncio.Event) -> None:
         """Run the loop until `stop` is set. With writes off pokes are kept and nothing is run."""

@@ -1,0 +1,167 @@
+"""A real Controller in this process, a real agent's clone, an emulated GitHub: the loop without a timer."""
+
+import base64
+import secrets
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from app.controller.controller import Controller
+from app.controller.database import Database
+from app.controller.keyring import Keyring
+from app.controller.pokes import PokeStore
+from app.controller.round import Ended
+from app.domain.agent_api import ClaimRequest, EvidenceRequest, Grant
+from app.domain.checkpoint import Checkpoint, Step
+from app.domain.keys import TicketKey
+from app.domain.token import Claims, read
+from app.emulator.client import Emulator
+from app.github.client import GitHub
+from app.ledger.git import GitLedger
+from app.service.keys import new_keys, parse_lease_keys, parse_seal_keys
+
+PERMISSIONS = {"metadata": "read", "contents": "write", "pull_requests": "write", "issues": "write", "checks": "write"}
+POLICY = "version: 1\nmode: repair\ntrunks: [release-*]\n"
+REPO = "acme/shop"
+
+
+class LoopWorld:
+    """One repository with one ticket. `controller()` makes a replica with a database of its own."""
+
+    def __init__(self, emulator: Emulator, folder: Path) -> None:
+        self.emulator = emulator
+        self.folder = folder
+        emulator.reset()
+        emulator.org("acme")
+        self.token = emulator.user("wanda")["token"]
+        emulator.repo(
+            "acme",
+            "shop",
+            files={"README.md": "shop\n", ".github/agent-recovery.yml": POLICY},
+            branches={"release-1": None},
+            collaborators={"wanda": "write"},
+        )
+        self.app = emulator.app("agent-recovery", permissions=PERMISSIONS, events=[])
+        emulator.installation("agent-recovery", "acme")
+        self.ticket: int = emulator.issue(REPO, "Ripen the apples", author="wanda")["number"]
+        made = new_keys().settings()
+        self.keys = Keyring(
+            parse_seal_keys(made["AGENT_RECOVERY_SEAL_KEYS"]), parse_lease_keys(made["AGENT_RECOVERY_LEASE_KEYS"])
+        )
+        self.http = httpx.Client(base_url=emulator.url, headers={"Authorization": f"Bearer {self.token}"}, timeout=20)
+        self._opened: list[tuple[GitHub, Database]] = []
+
+    def controller(self) -> Controller:
+        github = GitHub(self.app["id"], [self.app["pem"]], self.emulator.url)
+        database = Database(f"sqlite:///{self.folder}/{secrets.token_hex(4)}.db")
+        clock = github.clock.now
+        self._opened.append((github, database))
+        return Controller(
+            github=github, database=database, pokes=PokeStore(database, clock), keys=self.keys, clock=clock
+        )
+
+    async def close(self) -> None:
+        self.http.close()
+        for github, database in self._opened:
+            await github.aclose()
+            database.close()
+
+    async def claim(self, controller: Controller, generation: int = 0) -> Grant:
+        request = ClaimRequest(claim_id=secrets.token_hex(8), observed_generation=generation, holder="agent")
+        grant = await controller.claim("acme", "shop", self.ticket, request, "wanda")
+        evidence = EvidenceRequest(key=secrets.token_hex(8), seq=1, head_sha=grant.head_sha, clean=True)
+        await controller.evidence("acme", "shop", self.ticket, claims_of(grant), evidence)
+        return grant
+
+    async def settle(self, controller: Controller, turns: int = 6) -> list[Ended]:
+        """Run the ticket's round until it asks for no other look, at most `turns` times."""
+        ended: list[Ended] = []
+        for _ in range(turns):
+            ended.append(await controller.round(TicketKey(REPO, self.ticket)))
+            if ended[-1].again_at is None:
+                break
+        return ended
+
+    def agent(self, grant: Grant) -> "Agent":
+        return Agent(self, grant)
+
+    def git(self, folder: Path, *arguments: str) -> str:
+        url = self.emulator.url.replace("://", f"://x-access-token:{self.token}@")
+        rewrite = ["-c", f"url.{url}/.insteadOf={self.emulator.url}/"]
+        identity = ["-c", "user.name=w", "-c", "user.email=w@example.org"]
+        done = subprocess.run(
+            ["git", *rewrite, *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    def get(self, path: str) -> Any:
+        joint = "&" if "?" in path else "?"
+        return self.http.get(f"/repos/{REPO}/{path}{joint}per_page=100").raise_for_status().json()
+
+    def head(self, branch: str) -> str | None:
+        answer = self.http.get(f"/repos/{REPO}/git/ref/heads/{branch}")
+        return answer.json()["object"]["sha"] if answer.status_code == 200 else None
+
+    def ledger(self, place: str = "active") -> str | None:
+        found = self.get(f"git/matching-refs/agent-recovery/{place}/{self.ticket}")
+        return found[0]["object"]["sha"] if found else None
+
+    def writes(self, since: int) -> list[str]:
+        """What the App wrote to GitHub since a request number."""
+        seen = self.emulator.requests(since)
+        return [
+            f"{r['method']} {r['path']} {r.get('operation') or ''}".strip()
+            for r in seen
+            if str(r["identity"]).startswith("app:")
+            and r["kind"] in ("rest", "graphql")
+            and (r["method"] != "POST" or "access_tokens" not in r["path"])
+            and (r["method"] in ("PATCH", "PUT", "DELETE") or (r["method"] == "POST" and r["kind"] == "rest"))
+        ]
+
+
+class Agent:
+    """A holder with a clone of its own, that pushes with the fence."""
+
+    def __init__(self, world: LoopWorld, grant: Grant) -> None:
+        self.world, self.grant = world, grant
+        self.folder = world.folder / f"clone-{secrets.token_hex(3)}"
+        world.git(world.folder, "clone", "-q", f"{world.emulator.url}/{REPO}.git", str(self.folder))
+        url = world.emulator.url.replace("://", f"://x-access-token:{world.token}@")
+        world.git(self.folder, "remote", "set-url", "origin", f"{url}/{REPO}.git")
+        world.git(self.folder, "checkout", "-q", "-B", grant.branch, grant.head_sha)
+        self._seq = 100
+
+    def work(self, step: str) -> str:
+        (self.folder / f"{step}.txt").write_text(step)
+        self.world.git(self.folder, "add", "-A")
+        self.world.git(self.folder, "commit", "-qm", f"Step {step}")
+        return self.world.git(self.folder, "rev-parse", "HEAD")
+
+    def push(self, step: str) -> Any:
+        grant, sha = self.grant, self.work(step)
+        ledger = GitLedger(
+            self.folder,
+            grant.ledger_ref,
+            grant.repository.id,
+            grant.ticket,
+            grant.namespace,
+            {kid: base64.b64decode(raw) for kid, raw in grant.public_keys.items()},
+        )
+        self._seq += 1
+        checkpoint = Checkpoint(completed_steps=(Step(id=step, text=step),), next_steps=(Step(text="more"),))
+        return ledger.fenced_push(
+            grant.lease_token,
+            grant.branch,
+            sha,
+            checkpoint=checkpoint,
+            status="working",
+            request=(secrets.token_hex(8), self._seq),
+        )
+
+
+def claims_of(grant: Grant) -> Claims:
+    claims = read(grant.lease_token)
+    assert isinstance(claims, Claims)
+    return claims
