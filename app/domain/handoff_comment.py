@@ -53,7 +53,8 @@ def _state(record: Record) -> str:
 def _table(record: Record, head: Head) -> str:
     c, work = record.checkpoint, record.work
     rows = [
-        ("Branch", f"`{work.branch}` → `{work.trunk}`" if work else "none yet"),
+        # Git allows backticks, bars, tags and mentions in a branch's name.
+        ("Branch", f"{inline(work.branch, 250)} → {inline(work.trunk, 250)}" if work else "none yet"),
         ("Published", _head(head)),
         ("Steps", f"{len(c.completed_steps)} completed, {len(c.next_steps)} to go"),
     ]
