@@ -147,7 +147,13 @@ def _link(above: tuple[Entry, Record], entry: Entry, record: Record) -> Tampered
     if child.parent != entry.sha:
         return Tampered("the chain is broken: the parent is another commit", child.sha)
     wrong = breach(record, entry.raw_fields(), written, child.raw_fields())
-    return Tampered(wrong, child.sha) if wrong else None
+    if wrong:
+        return Tampered(wrong, child.sha)
+    published = written.published
+    if published is not None and published != record.published and child.code_parent != published.sha:
+        # Git takes no commit whose parents do not exist: so what is published is a commit that is really there.
+        return Tampered("what it says is published is not its second parent", child.sha)
+    return None
 
 
 def _service_seal(

@@ -1,6 +1,7 @@
 """A service and holders that write ledger commits without any GitHub or git: what the pure tests stand on."""
 
 import base64
+import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -99,14 +100,18 @@ class Writers:
         sealer: Sealer | None = None,
         numbers: tuple[int, int, int] | None = None,
         ref: str | None = None,
+        code_parent: str | None = None,
     ) -> Entry:
-        """A holder's commit with any text as its record."""
+        """A holder's commit with any text as its record; beside it, unless said otherwise, what that says is
+        published.
+        """
         before = parent.record
         assert isinstance(before, Record)
+        published = (json.loads(text).get("published") or {}).get("sha")
         made = draft_text(
             ref=ref or self.refs.active(self.ticket),
             parent=parent.sha,
-            code_parent=CODE,
+            code_parent=code_parent or published or CODE,
             record_text=text,
             event="pushed",
             repository_id=self.repository_id,

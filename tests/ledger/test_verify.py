@@ -157,6 +157,21 @@ def test_what_a_holder_may_change_and_how(writers: Any, base: Entry, changes: di
     assert isinstance(judged, Sound if is_sound else Tampered), judged
 
 
+def test_what_a_holder_publishes_stands_beside_its_commit(writers: Any, base: Entry, published: Published) -> None:
+    """Git refuses a commit whose parents are missing, so a published commit that never existed cannot be named."""
+    text = amend_as_agent(base, published=published)
+    invented = writers.pushed_text(text, base, code_parent="c" * 40)
+    judged = writers.verify(invented, base)
+    assert isinstance(judged, Tampered)
+    assert (judged.reason, judged.at_sha) == ("what it says is published is not its second parent", invented.sha)
+
+    honest = writers.pushed_text(text, base)
+    later = [
+        writers.pushed_text(amend_as_agent(honest), honest, code_parent=code) for code in (published.sha, "c" * 40)
+    ]
+    assert all(isinstance(writers.verify(entry, honest, base), Sound) for entry in later)
+
+
 @pytest.mark.parametrize("status", ["held", "exhausted", "unclaimed"])
 def test_a_hold_cannot_be_undone_or_ignored_by_the_holder(writers: Any, status: str) -> None:
     base = writers.sealed(writers.held(status=status))
