@@ -53,6 +53,7 @@ def _join(name: str, room: Room) -> None:
                 runpy.run_module(room.module, run_name="__main__", alter_sys=False)
                 return
             joined: typer.Typer = importlib.import_module(room.module).app
+            joined(args=_arguments(joined, name, context.args), prog_name=PROGRAM)
         except ModuleNotFoundError as missing:
             if missing.name is None or missing.name.partition(".")[0] == "app":
                 raise
@@ -62,7 +63,6 @@ def _join(name: str, room: Room) -> None:
                 file=sys.stderr,
             )
             raise typer.Exit(2) from None
-        joined(args=_arguments(joined, name, context.args), prog_name=PROGRAM)
 
 
 def _arguments(joined: typer.Typer, name: str, rest: list[str]) -> list[str]:

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +117,17 @@ def test_links_and_named_files_of_a_page_exist(page: Path) -> None:
 def test_make_targets_that_a_page_names_exist(page: Path) -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert set(re.findall(r"`make ([a-z]+)", page.read_text())) <= targets
+
+
+@pytest.mark.parametrize(
+    ("command", "missing", "extra"),
+    [("serve", "uvicorn", "server"), ("emulator", "pygit2", "emulator"), ("demo", "github", "server,emulator,drill")],
+)
+def test_a_command_of_an_extra_that_is_not_installed_says_which(command: str, missing: str, extra: str) -> None:
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None; from app.cli import main; sys.argv[1:] = [{command!r}]; main()"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 2
+    assert f"needs {missing}, which is not installed" in ran.stderr
+    assert f"pip install 'agent-recovery[{extra}]'" in ran.stderr
