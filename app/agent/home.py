@@ -32,7 +32,7 @@ class Home:
         """The nearest one at or above `start`; where there is none, the one that would stand in `start`."""
         start = start.resolve()
         for place in (start, *start.parents):
-            if (place / FOLDER).is_dir():
+            if (place / FOLDER).is_dir() and (place == start or _is_only_ours(place / FOLDER)):
                 return cls(place)
             if (place / ".git").exists():
                 break
@@ -119,3 +119,9 @@ def read_text(path: Path, name: str) -> str | None:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         raise usage(f"{name} is not UTF-8 text", "write it again as UTF-8") from None
+
+
+def _is_only_ours(folder: Path) -> bool:
+    # What stands above the folder one works in may be another user's trap: it would name where our token is sent.
+    status = folder.stat()
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o022

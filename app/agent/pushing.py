@@ -88,6 +88,9 @@ def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bo
         "code_sha": planned.code_sha,
         "status": planned.status,
         "checkpoint": planned.checkpoint.model_dump(mode="json", exclude_defaults=True),
+        # What may be done to the branch belongs to the request: else the key of a plain push would answer a rewind.
+        "adopt": adopted,
+        "rewind": rewind,
     }
     begun = writes.begin(home, planned.identity, "push", body)
     ledger = ledger_git.GitLedger(

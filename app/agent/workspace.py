@@ -205,7 +205,7 @@ class Workspace:
 
     def _git(self, *arguments: str) -> str:
         done = subprocess.run(
-            ["git", *arguments],
+            ["git", *QUIET, *arguments],
             cwd=self.root,
             env=git_environment(),
             stdin=subprocess.DEVNULL,
@@ -222,6 +222,10 @@ class Workspace:
             return self._git(*arguments).strip()
         except GitFailed:
             return None
+
+
+QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
+"""No hook and no monitor runs under our git calls: a repository's own may be anybody's, and a token is near."""
 
 
 def git_environment() -> dict[str, str]:

@@ -154,7 +154,9 @@ class Clone:
         return Objects(self._command("cat-file", "--batch"), self._environment)
 
     def _command(self, *arguments: str) -> list[str]:
-        return ["git", "-C", str(self.path), *arguments]
+        # No hook and no monitor runs: a repository's own may be anybody's, and a token is near.
+        quiet = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
+        return ["git", *quiet, "-C", str(self.path), *arguments]
 
     def _run(
         self, *arguments: str, stdin: bytes = b"", timeout: int = LOCAL_TIMEOUT_S

@@ -224,6 +224,8 @@ def test_the_push_of_a_killed_command_is_found_by_the_next_one(world: World) -> 
         "code_sha": world.git(here, "rev-parse", "HEAD"),
         "status": "working",
         "checkpoint": json.loads(world.run(here, "push", "--dry-run", "--json").out)["dry_run"]["checkpoint"],
+        "adopt": None,
+        "rewind": False,
     }
     begun["pending"] = {"push": {"key": request["key"], "seq": request["seq"], "body": body}}
     writes.write_text(json.dumps(begun))
@@ -231,6 +233,30 @@ def test_the_push_of_a_killed_command_is_found_by_the_next_one(world: World) -> 
     done = world.run(here, "push", "--json")
     assert done.code == 0, done.err
     assert done.json["ledger_commit"] == ledger == world.ledger_head()
+
+
+def test_a_rewind_is_not_answered_by_the_plain_push_before_it(world: World) -> None:
+    here = world.holder()
+    mine = pushed(world, here)
+    # As it stands when the answer of that push never came: its request is still open.
+    request = world.record()["requests"][-1]
+    writes = here / ".agent-recovery" / "writes.json"
+    begun = json.loads(writes.read_text())
+    body = {
+        "code_sha": mine,
+        "status": "working",
+        "checkpoint": world.run(here, "push", "--dry-run", "--json").json["dry_run"]["checkpoint"],
+        "adopt": None,
+        "rewind": False,
+    }
+    begun["pending"] = {"push": {"key": request["key"], "seq": request["seq"], "body": body}}
+    writes.write_text(json.dumps(begun))
+    foreign = stranger_commits(world)
+    done = world.run(here, "push", "--rewind", "--json")
+    assert done.code == 0, done.err
+    assert done.json["rewound"] is True
+    assert world.server_ref(HEAD_REF) == mine
+    assert world.server_ref(f"refs/agent-recovery/recovered/{TICKET}/{foreign}") == foreign
 
 
 def test_plain_git_push_from_the_clone_still_works_with_the_users_own_token(world: World) -> None:

@@ -140,7 +140,10 @@ class Agent:
         return self.world.git(self.folder, "rev-parse", "HEAD")
 
     def push(self, step: str) -> Any:
-        grant, sha = self.grant, self.work(step)
+        return self.push_commit(self.work(step), step)
+
+    def push_commit(self, sha: str, step: str) -> Any:
+        grant = self.grant
         ledger = GitLedger(
             self.folder,
             grant.ledger_ref,

@@ -149,3 +149,18 @@ async def test_a_takeover_leaves_one_check_a_generation_and_the_zombie_outside(w
         await controller.checkpoint("acme", "shop", world.ticket, claims_of(zombie.grant), request)
     assert refused.value.blocked.code is Code.STALE_GENERATION
     assert type(zombie.push("late")).__name__ == "FencedOut"
+
+
+async def test_a_fenced_push_runs_no_hook_of_the_repository(world: LoopWorld) -> None:
+    controller = world.controller()
+    agent = world.agent(await world.claim(controller))
+    hooks = agent.folder / ".husky"
+    hooks.mkdir()
+    for name in ("pre-push", "post-checkout", "post-merge", "reference-transaction"):
+        (hooks / name).write_text("#!/bin/sh\ntouch ran\n")
+        (hooks / name).chmod(0o755)
+    sha = agent.work("one")
+    world.git(agent.folder, "config", "core.hooksPath", ".husky")
+    pushed = agent.push_commit(sha, "one")
+    assert type(pushed).__name__ == "Pushed"
+    assert not (agent.folder / "ran").exists()
