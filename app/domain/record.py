@@ -9,6 +9,8 @@ from app.domain.model import Instant, Sha, Stored
 
 SCHEMA = 1
 MAX_BYTES = 48 * 1024
+AGENT_MAX_BYTES = 44 * 1024
+"""Where an agent stops when it writes a record itself: what the service adds next needs room."""
 KEPT_REQUESTS = 16
 
 Status = Literal[

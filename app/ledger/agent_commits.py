@@ -8,7 +8,7 @@ ones too, stays as it was. Compared as plain JSON, so that a field of a newer ve
 from typing import Any
 
 from app.domain.checkpoint import DERIVED_FIELDS, Checkpoint
-from app.domain.record import AGENT_STATUSES, KEPT_REQUESTS, Answered, Published, Record
+from app.domain.record import AGENT_MAX_BYTES, AGENT_STATUSES, KEPT_REQUESTS, Answered, Published, Record
 from app.ledger.codec import Entry, dump_fields, same_json
 
 _FREE = frozenset({"checkpoint", "validations"})
@@ -48,8 +48,8 @@ def amend_as_agent(
 
     Works on the raw JSON, so that fields this version does not know stay as they are. `renewals` goes up by one: that
     is how a holder's push renews its lease without trusting its clock. In the checkpoint, what the service derives
-    stays as the service wrote it. Raises NotStorable where the result is too large, ValueError where `previous` cannot
-    be read or is nobody's.
+    stays as the service wrote it. Raises NotStorable where the result would leave the service no room (44 KiB),
+    ValueError where `previous` cannot be read or is nobody's.
     """
     record = previous.record
     if not isinstance(record, Record) or record.lease is None:
@@ -66,7 +66,7 @@ def amend_as_agent(
     if checkpoint is not None:
         fields["checkpoint"] = _merged(fields.get("checkpoint", {}), checkpoint, published)
         fields["checkpoint"] |= {"execution_generation": record.lease.generation, "status": fields["status"]}
-    return dump_fields(fields)
+    return dump_fields(fields, AGENT_MAX_BYTES)
 
 
 def _merged(before: dict[str, Any], checkpoint: Checkpoint, published: Published | None) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from app.github.refs import RefUpdate
 from app.github.repository import Repository
 from app.ledger.chain import read_chain
 from app.ledger.codec import RECORD_FILE, Draft, Entry, NewerSchema, Unreadable, draft
+from app.ledger.fitting import fitted
 from app.ledger.moving import Move, Moved, Mover, Overtaken, RefusedUpdates
 from app.ledger.seals import PublicKeys, SecretsOfTicket, ServiceSeal, ServiceSealer
 from app.ledger.verify import Misplaced, Sound, Tampered, place_is_sound, verify_tail
@@ -171,10 +172,12 @@ class ApiLedger:
         takes the second away. Another place than the base's is a move. A write that was carried out unheard is found
         in the refs; of two writers on one base one wins; where a lease is gone the head has moved, and so this is Lost.
 
-        Raises ValueError where record, base and place do not fit, NotStorable where the record is too large, and
-        GitHubError where nothing was moved.
+        What a holder filled the record with is shortened until it can be stored (`fitted`). Raises ValueError where
+        record, base and place do not fit, NotStorable where even what the service keeps is too large, and GitHubError
+        where nothing was moved.
         """
         self._must_fit(ticket, base, record, to)
+        record = fitted(record, request)
         made = draft(
             ref=self.refs.at(to, ticket),
             parent=base.entry.sha if base else None,

@@ -151,16 +151,21 @@ def dump(record: Record) -> str:
     return dump_fields(record.model_dump(mode="json", by_alias=True))
 
 
-def dump_fields(fields: dict[str, Any]) -> str:
-    """`dump` for a record given as plain JSON values. Raises NotStorable."""
+def dump_fields(fields: dict[str, Any], limit: int = MAX_BYTES) -> str:
+    """`dump` for a record given as plain JSON values, of at most `limit` bytes. Raises NotStorable."""
+    content = encoded(fields)
+    if len(content) > limit:
+        raise NotStorable(f"the record is {len(content)} bytes, at most {limit} are kept: shorten the checkpoint")
+    return content.decode("utf-8")
+
+
+def encoded(fields: dict[str, Any]) -> bytes:
+    """A record's plain JSON values as they are stored, of whatever size. Raises NotStorable on what is no JSON."""
     try:
         text = json.dumps(fields, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")) + "\n"
-        size = len(text.encode("utf-8"))
+        return text.encode("utf-8")
     except (ValueError, TypeError, RecursionError) as error:
         raise NotStorable(f"the record is not plain JSON: {type(error).__name__}") from None
-    if size > MAX_BYTES:
-        raise NotStorable(f"the record is {size} bytes, at most {MAX_BYTES} are kept: shorten the checkpoint")
-    return text
 
 
 def load(text: str) -> Record | Unreadable | NewerSchema:

@@ -3,6 +3,7 @@ are."""
 
 import asyncio
 import itertools
+import json
 import os
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from app.domain.model import ZERO_SHA
-from app.domain.record import Record
+from app.domain.record import MAX_BYTES, Record
 from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
 from app.emulator.client import Emulator
 from app.github.client import GitHub
@@ -24,7 +25,8 @@ from app.github.refs import RefUpdate, RefValue
 from app.github.repository import Repository
 from app.ledger.agent_commits import amend_as_agent
 from app.ledger.api import Absent, ApiLedger, Damaged, LedgerCache, Lost, Standing, Undecided, Won
-from app.ledger.codec import Draft, Entry, blob_bytes, commit_bytes, commit_sha, draft_text, tree_bytes
+from app.ledger.codec import Draft, Entry, blob_bytes, commit_bytes, commit_sha, draft_text, dump_fields, tree_bytes
+from app.ledger.fitting import NOTICE
 from app.ledger.seals import service_secrets
 
 TICKET = 42
@@ -266,15 +268,15 @@ async def test_a_cold_read_costs_three_requests_and_a_warm_one_two(plain: World)
         assert [r["kind"] for r in requests] == expected
 
 
-def by_holder(world: World, parent: Entry, code: str | None = None) -> Entry:
-    """A holder's commit on top of another, stored, with the ledger's ref on it."""
+def by_holder(world: World, parent: Entry, code: str | None = None, text: str | None = None) -> Entry:
+    """A holder's commit on top of another, stored, with the ledger's ref on it; honest unless `text` is its record."""
     record = parent.record
     assert isinstance(record, Record)
     made = draft_text(
         ref=world.writers.refs.active(TICKET),
         parent=parent.sha,
         code_parent=code,
-        record_text=amend_as_agent(parent),
+        record_text=text or amend_as_agent(parent),
         event="pushed",
         repository_id=world.repo.id,
         sealer=world.writers.lease_sealer(),
@@ -335,6 +337,24 @@ async def test_a_code_commit_with_the_same_record_hides_nothing(plain: World) ->
 def _tree_line(world: World, text: str) -> bytes:
     blob = world.git("hash-object", "-w", "--stdin", stdin=text.encode())
     return f"100644 blob {blob}\trecord.json\n".encode()
+
+
+async def test_a_record_that_its_holder_filled_to_the_last_byte_is_still_claimed(plain: World) -> None:
+    base = await plain.claimed()
+    fields = json.loads(amend_as_agent(base.entry))
+    fields["validations"] = [{"log": ""}]
+    fields["validations"][0]["log"] = "x" * (MAX_BYTES - len(dump_fields(fields)))
+    full = by_holder(plain, base.entry, text=dump_fields(fields))
+    assert len(full.record_text or "") == MAX_BYTES
+    read = await plain.ledger.read(TICKET)
+    assert isinstance(read, Standing), read
+
+    won = await plain.change(read, "claimed", generation=2, lease=plain.writers.lease(2, "n2", "a successor"))
+    assert isinstance(won, Won), won
+    again = await plain.replica().read(TICKET)
+    assert isinstance(again, Standing)
+    assert again.record == won.standing.record
+    assert again.record.checkpoint.blockers == (NOTICE + "validations",)
 
 
 Forgery = Callable[[World, Standing], object]
