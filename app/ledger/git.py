@@ -277,7 +277,7 @@ class GitLedger:
             return Distrusted(f"the ledger cannot be trusted: {why}")
         record = judged.record
         if content.request and (known := record.answered(content.request[0])):
-            return _answered(seen.entries, known, record, content.code_sha)
+            return self._answered(seen.entries[0].sha, known)
         # Past this fence the whole tail is of our own lease, and so was checked with our own secret.
         if fenced := _fence(record, claims):
             return fenced
@@ -352,6 +352,22 @@ class GitLedger:
         head = seen.entries[0].sha if isinstance(seen, Seen) else seen.head
         return head is not None and commit in self._clone.first_parents(head, LONGEST_TAIL)
 
+    def _answered(self, head: str, known: Answered) -> Pushed | Distrusted:
+        """What the push under a known key published. The ledger may have gone on since, under another holder too, so
+        its present head says nothing about that push: the commit that carried the key does. That commit may stand
+        below the last service seal; what such a seal stands on was checked when it was made.
+        """
+        wanted: str | None = head
+        with self._clone.objects() as objects:
+            for _ in range(LONGEST_TAIL):
+                entry = objects.entry(wanted) if wanted else None
+                if entry is None:
+                    break
+                if entry.trailers.get("Recovery-Request") == known.key and entry.code_parent:
+                    return Pushed(entry.sha, entry.code_parent)
+                wanted = entry.parent
+        return Distrusted(f"the ledger cannot be trusted: no push of it carries the request {known.key} it answered")
+
     def _tail(self, head: str) -> tuple[Entry, ...]:
         entries: list[Entry] = []
         wanted: str | None = head
@@ -381,12 +397,6 @@ def _fence(record: Record, claims: Claims) -> FencedOut | None:
     if record.status not in AGENT_STATUSES | {"recovering"}:
         return FencedOut(f"the ticket is {record.status}", holder, record.generation)
     return None
-
-
-def _answered(entries: Sequence[Entry], known: Answered, record: Record, code_sha: str) -> Pushed:
-    """The answer to a request that was carried out already."""
-    commit = next((e.sha for e in entries if e.trailers.get("Recovery-Request") == known.key), entries[0].sha)
-    return Pushed(commit, record.published.sha if record.published else code_sha)
 
 
 def _same(seen: Seen, before: Seen) -> bool:

@@ -237,20 +237,15 @@ def test_the_push_of_a_killed_command_is_found_by_the_next_one(world: World) -> 
 
 def test_a_rewind_is_not_answered_by_the_plain_push_before_it(world: World) -> None:
     here = world.holder()
-    mine = pushed(world, here)
-    # As it stands when the answer of that push never came: its request is still open.
-    request = world.record()["requests"][-1]
+    mine = world.commit(here, "prices.txt")
     writes = here / ".agent-recovery" / "writes.json"
-    begun = json.loads(writes.read_text())
-    body = {
-        "code_sha": mine,
-        "status": "working",
-        "checkpoint": world.run(here, "push", "--dry-run", "--json").json["dry_run"]["checkpoint"],
-        "adopt": None,
-        "rewind": False,
-    }
-    begun["pending"] = {"push": {"key": request["key"], "seq": request["seq"], "body": body}}
-    writes.write_text(json.dumps(begun))
+    world.git(here, "config", "remote.origin.url", "http://127.0.0.1:9/acme/shop.git")
+    assert world.run(here, "push", "--json").json["error"]["code"] == "unavailable"
+    unanswered = writes.read_text()
+    world.git(here, "config", "remote.origin.url", world.service.clone_url)
+    assert world.run(here, "push").code == 0
+    # As it stands when the push was carried out and its answer never came.
+    writes.write_text(unanswered)
     foreign = stranger_commits(world)
     done = world.run(here, "push", "--rewind", "--json")
     assert done.code == 0, done.err

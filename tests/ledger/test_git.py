@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from app.domain.checkpoint import Checkpoint
-from app.domain.record import Record
+from app.domain.record import Answered, Record
 from app.ledger.clone import Clone, PushedRefs, PushFailed, Unreachable
 from app.ledger.codec import Draft, Entry, blob_bytes, commit_bytes, draft, tree_bytes
-from app.ledger.git import FencedOut, Foreign, GitLedger, Gone, LostRace, Pushed, Refused, Seen, seal_age
+from app.ledger.git import Distrusted, FencedOut, Foreign, GitLedger, Gone, LostRace, Pushed, Refused, Seen, seal_age
 
 BRANCH = "ticket/42-sort"
 LEDGER = "refs/agent-recovery/active/42"
@@ -207,6 +207,32 @@ def test_a_known_request_gets_its_answer_and_nothing_is_pushed(remote: Remote, a
     remote.take_over()
     refs = remote.refs()
     assert agent.push(agent.commit("b"), request=("request-1", 1)).code_sha == first.code_sha
+    assert remote.refs() == refs
+
+
+def test_the_answer_to_a_known_request_is_its_own_push_not_what_followed(
+    remote: Remote, agent: Agent, agents: Callable[..., Agent]
+) -> None:
+    first = agent.push(agent.commit(), request=("request-1", 1))
+    remote.change()
+    second = agent.push(agent.commit("b"), request=("request-2", 2))
+    assert agent.push(first.code_sha, request=("request-1", 1)) == first
+    remote.take_over()
+    successor = agents("two", 2, "n2")
+    git(successor.path, "checkout", "-q", "-b", "work", f"origin/{BRANCH}")
+    assert isinstance(successor.push(successor.commit("c")), Pushed)
+    refs = remote.refs()
+    assert agent.push(first.code_sha, request=("request-1", 1)) == first
+    assert agent.push(second.code_sha, request=("request-2", 2)) == second
+    assert remote.refs() == refs
+
+
+def test_an_answer_that_no_push_carries_is_not_believed(remote: Remote, agent: Agent) -> None:
+    sha = agent.commit()
+    claimed = Answered(key="request-1", seq=1, generation=1, answer={"status": "working"})
+    remote.change(requests=(claimed,))
+    refs = remote.refs()
+    assert isinstance(agent.push(sha, request=("request-1", 1)), Distrusted)
     assert remote.refs() == refs
 
 
