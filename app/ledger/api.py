@@ -3,7 +3,7 @@
 What must hold: nothing is believed that `verify` does not believe (the ownership protocol, R21); every write is a
 compare-and-set against the commit a decision was made from, and ends as Won, Lost or Undecided (R8); where a ledger
 lies says whether its ticket is in progress, and moving it is one atomic update (R10). A ledger commit is immutable, so
-what was verified once is kept by its SHA and is not read again.
+what was judged once, sound or damaged, is kept by its SHA and is not read again.
 """
 
 import asyncio
@@ -24,11 +24,11 @@ from app.ledger.chain import read_chain
 from app.ledger.codec import RECORD_FILE, Draft, Entry, NewerSchema, Unreadable, draft
 from app.ledger.fitting import fitted
 from app.ledger.moving import Move, Moved, Mover, Overtaken, RefusedUpdates
-from app.ledger.seals import PublicKeys, SecretsOfTicket, ServiceSeal, ServiceSealer
+from app.ledger.seals import LeaseSeal, PublicKeys, SecretsOfTicket, ServiceSealer
 from app.ledger.verify import Misplaced, Sound, Tampered, place_is_sound, verify_tail
 
 KEPT = 512
-"""Verified heads in the cache."""
+"""Judged heads in the cache."""
 EARLIER = 128
 """SHAs kept of what lies below a verified tail."""
 OBJECT_TRIES = 3
@@ -96,11 +96,11 @@ class Undecided:
 
 @dataclass
 class LedgerCache:
-    """What was verified, by commit, and what was learned about places that refuse `updateRefs`. Holds no state of a
-    ticket: losing it costs requests.
+    """How commits were judged, and what was learned about places that refuse `updateRefs`. Holds no state of a ticket:
+    losing it costs requests. One deployment's: another set of keys would judge differently.
     """
 
-    verified: "OrderedDict[tuple[int, str, int, str], _Verified]" = field(default_factory=OrderedDict)
+    judged: "OrderedDict[tuple[int, str, int, str], _Verified | Damaged]" = field(default_factory=OrderedDict)
     refused: RefusedUpdates = field(default_factory=RefusedUpdates)
 
 
@@ -109,6 +109,13 @@ class _Verified:
     sound: Sound
     entries: tuple[Entry, ...]
     earlier: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Doubtful:
+    """What one look showed and the next may not show."""
+
+    shown: Absent | Damaged
 
 
 class ApiLedger:
@@ -145,13 +152,14 @@ class ApiLedger:
     async def read(self, ticket: int) -> Standing | Absent | Damaged:
         """The ticket's ledger as it stands now: two requests where its head is known already, one more where not.
 
-        A ledger can be moved between the two looks at its places, so that it shows in both or in none; only what
-        shows twice is believed of those. Raises GitHubError where GitHub does not answer.
+        A ledger can be moved between the two looks at its places, so that it shows in both or in none, and a new commit
+        can show later than its ref; only what shows twice is believed of those. Raises GitHubError where GitHub does
+        not answer.
         """
         found = await self._look(ticket)
-        if isinstance(found, Standing):
-            return found
-        return await self._look(ticket)
+        if isinstance(found, _Doubtful):
+            found = await self._look(ticket)
+        return found.shown if isinstance(found, _Doubtful) else found
 
     async def write(
         self,
@@ -244,14 +252,18 @@ class ApiLedger:
 
     def _standing_of(self, ticket: int, entry: Entry, record: Record, base: Standing | None, to: Place) -> Standing:
         below = (*(e.sha for e in base.entries), *base.earlier)[:EARLIER] if base else ()
-        known = self._keep(ticket, _Verified(Sound(entry, record, 0, 0), (entry,), below))
+        known = _Verified(Sound(entry, record, 0, 0), (entry,), below)
+        self._keep(ticket, entry.sha, known)
         return _standing(known, to, unborn=base is None)
 
-    async def _look(self, ticket: int) -> Standing | Absent | Damaged:
+    async def _look(self, ticket: int) -> Standing | Damaged | _Doubtful:
         active, done = await asyncio.gather(self._head(self.refs.active(ticket)), self._head(self.refs.done(ticket)))
         found: dict[str, _Verified] = {}
         for sha in dict.fromkeys(sha for sha in (active, done) if sha is not None):
-            verified = await self._verified(ticket, sha)
+            try:
+                verified = await self._verified(ticket, sha)
+            except NotFound:
+                return _Doubtful(Damaged("unreadable", "the ledger's ref points to no commit", sha))
             if isinstance(verified, Damaged):
                 return verified
             found[sha] = verified
@@ -260,10 +272,10 @@ class ApiLedger:
             found[done].sound.head if done else None,
         )
         if isinstance(placed, Misplaced):
-            return Damaged("tampered", placed.reason, placed.at_sha)
+            return _Doubtful(Damaged("tampered", placed.reason, placed.at_sha))
         head = active or done
         if placed.place is None or head is None:
-            return Absent()
+            return _Doubtful(Absent())
         return _standing(found[head], placed.place, placed.unborn)
 
     async def _head(self, ref: str) -> str | None:
@@ -271,15 +283,15 @@ class ApiLedger:
         return next((value.sha for value in await self._repo.matching_refs(ref) if value.name == ref), None)
 
     async def _verified(self, ticket: int, sha: str) -> _Verified | Damaged:
-        key = self._key(ticket, sha)
-        known = self._cache.verified.get(key)
-        if known is not None:
-            self._cache.verified.move_to_end(key)
-            return known
-        try:
-            chain = await read_chain(self._repo, sha, lambda entry: isinstance(entry.seal, ServiceSeal))
-        except NotFound:
-            return Damaged("unreadable", "the ledger's ref points to no commit", sha)
+        """How the chain from this head is judged. Raises NotFound where it is no commit."""
+        known = self._cache.judged.get(self._key(ticket, sha))
+        if known is None:
+            known = await self._judged(ticket, sha)
+        self._keep(ticket, sha, known)
+        return known
+
+    async def _judged(self, ticket: int, sha: str) -> _Verified | Damaged:
+        chain = await read_chain(self._repo, sha, _decides)
         if chain.is_cut:
             return Damaged("unreadable", "the chain has no service seal within ten thousand commits", sha)
         judged = verify_tail(
@@ -300,16 +312,22 @@ class ApiLedger:
                 return Damaged("newer", reason, where or sha)
         if judged.unchecked:
             return Damaged("unreadable", "no lease key is known that could check the holder's seals", sha)
-        return self._keep(ticket, _Verified(judged, chain.entries, chain.earlier[:EARLIER]))
+        return _Verified(judged, chain.entries, chain.earlier[:EARLIER])
 
-    def _keep(self, ticket: int, verified: _Verified) -> _Verified:
-        self._cache.verified[self._key(ticket, verified.sound.head.sha)] = verified
-        while len(self._cache.verified) > KEPT:
-            self._cache.verified.popitem(last=False)
-        return verified
+    def _keep(self, ticket: int, sha: str, judged: _Verified | Damaged) -> None:
+        key = self._key(ticket, sha)
+        self._cache.judged[key] = judged
+        self._cache.judged.move_to_end(key)
+        while len(self._cache.judged) > KEPT:
+            self._cache.judged.popitem(last=False)
 
     def _key(self, ticket: int, sha: str) -> tuple[int, str, int, str]:
         return self._repo.id, self.refs.namespace, ticket, sha
+
+
+def _decides(entry: Entry) -> bool:
+    """Whether nothing below this commit matters: the service sealed it, or no holder's honest commit is like that."""
+    return not isinstance(entry.seal, LeaseSeal) or not isinstance(entry.record, Record)
 
 
 def _standing(verified: _Verified, place: Place, unborn: bool) -> Standing:

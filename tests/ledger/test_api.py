@@ -20,7 +20,7 @@ from app.domain.record import MAX_BYTES, Record
 from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
 from app.emulator.client import Emulator
 from app.github.client import GitHub
-from app.github.errors import RefsUndecided
+from app.github.errors import NotFound, RefsUndecided
 from app.github.refs import RefUpdate, RefValue
 from app.github.repository import Repository
 from app.ledger.agent_commits import amend_as_agent
@@ -398,6 +398,51 @@ def _newer(world: World, base: Standing) -> None:
     tree = world.git("mktree", stdin=_tree_line(world, '{"schema":99}'))
     commit = world.git("commit-tree", tree, "-p", base.entry.sha, "-m", "newer")
     world.git("update-ref", world.writers.refs.active(TICKET), commit)
+
+
+async def test_a_ref_on_the_codes_history_costs_one_query_and_then_none(plain: World) -> None:
+    commits = (f"commit refs/heads/long\ncommitter a <a@b> {n} +0000\ndata 1\nx\n" for n in range(300))
+    plain.git("fast-import", "--quiet", stdin="".join(commits).encode())
+    plain.git("update-ref", plain.writers.refs.active(TICKET), "refs/heads/long")
+    replica = plain.replica()
+    for expected in (["rest", "rest", "graphql"], ["rest", "rest"]):
+        with plain.counted() as requests:
+            read = await replica.read(TICKET)
+        assert isinstance(read, Damaged)
+        assert [r["kind"] for r in requests] == expected
+
+
+async def test_a_forged_tail_is_read_no_further_than_its_first_unsealed_commit(plain: World) -> None:
+    base = await plain.claimed()
+    _plain_commit(plain, base)
+    forged = replace(base.entry, sha=plain.refs()["active/42"])
+    for _ in range(3):
+        forged = by_holder(plain, forged)
+    replica = plain.replica()
+    # The unsealed commit repeats its parent's record, so the path's history leaves it out: that is the second query.
+    for expected in (["rest", "rest", "graphql", "graphql"], ["rest", "rest"]):
+        with plain.counted() as requests:
+            read = await replica.read(TICKET)
+        assert isinstance(read, Damaged), read
+        assert (read.kind, read.sha) == ("tampered", plain.git("rev-parse", "refs/agent-recovery/active/42~3"))
+        assert [r["kind"] for r in requests] == expected
+
+
+async def test_a_commit_that_shows_later_than_its_ref_is_looked_for_again(
+    plain: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = await plain.claimed()
+    history, calls = plain.repo.ledger_history, itertools.count()
+
+    async def late(oid: str) -> Any:
+        if next(calls) == 0:
+            raise NotFound("there is no such commit", route="LedgerHistory")
+        return await history(oid)
+
+    monkeypatch.setattr(plain.repo, "ledger_history", late)
+    read = await plain.replica().read(TICKET)
+    assert isinstance(read, Standing)
+    assert read.entry == base.entry
 
 
 @pytest.mark.parametrize(
