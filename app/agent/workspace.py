@@ -110,9 +110,12 @@ class Workspace:
             ) from None
 
     def unpublished(self) -> tuple[str, ...]:
-        """Commits of HEAD that no fetched branch of the remote holds, newest first."""
-        listed = self._try("rev-list", "--max-count=20", "HEAD", "--not", "--remotes=origin")
-        return tuple((listed or "").split())
+        """Commits of HEAD and of every local branch that no fetched branch of the remote holds, newest first. Raises
+        Refused where git cannot tell: then nothing may be taken for published.
+        """
+        head = ["HEAD"] if self._try("rev-parse", "--verify", "--quiet", "HEAD^{commit}") else []
+        listed = self._git("rev-list", "--max-count=20", *head, "--branches", "--not", "--remotes=origin")
+        return tuple(listed.split())
 
     def refuse_losing_work(self) -> None:
         """Raises Refused when moving this clone to another commit would lose sight of work that is only here."""

@@ -153,20 +153,28 @@ def test_a_later_generation_in_the_same_clone_starts_from_the_published_commit(w
     assert notes(here)["completed_steps"] == [{"id": "1", "text": "First"}]
 
 
-@pytest.mark.parametrize("kind", ["commit", "file"])
+@pytest.mark.parametrize("kind", ["commit", "file", "other branch", "no branch"])
 def test_work_that_is_only_here_stops_a_new_claim(world: World, kind: str) -> None:
     here = world.folder("agent")
     world.run(here, "recover", str(TICKET))
-    if kind == "commit":
-        world.commit(here, "only-here.txt")
-    else:
+    if kind == "file":
         (here / "only-here.txt").write_text("precious")
+    else:
+        sha = world.commit(here, "only-here.txt")
+        if kind == "other branch":
+            world.git(here, "checkout", "-q", "-b", "aside", "HEAD~1")
+        if kind == "no branch":
+            world.git(here, "checkout", "-q", "--orphan", "fresh")
+            world.git(here, "rm", "-rfq", ".")
     world.service.dead, world.service.holder_claim = True, None
     done = world.run(here, "recover", str(TICKET), "--json")
     assert done.code == 2
     assert "work of an earlier lease" in done.json["error"]["message"]
     assert world.service.generation == 1
-    assert (here / "only-here.txt").exists()
+    if kind == "file":
+        assert (here / "only-here.txt").read_text() == "precious"
+    else:
+        assert world.git(here, "rev-parse", BRANCH) == sha
 
 
 def test_a_failing_verify_command_is_evidence_not_an_end(world: World) -> None:
