@@ -161,6 +161,33 @@ def test_adopt_moves_forward_to_foreign_commits_and_records_it(world: World) -> 
     assert f"adopted the foreign commits up to {foreign}" in record["checkpoint"]["accepted_decisions"]
 
 
+def test_no_hook_or_monitor_of_the_repository_runs_beside_the_token(world: World) -> None:
+    here = world.holder()
+    pushed(world, here)
+    trace = world.root / "ran"
+    program = f'#!/bin/sh\necho "$0 $GITHUB_TOKEN" >> "{trace}"\n'
+    other = world.folder("stranger")
+    world.git(other, "clone", "-q", "-b", BRANCH, str(world.service.bare), ".")
+    (other / ".husky").mkdir()
+    names = ("post-merge", "post-checkout", "pre-push", "reference-transaction", "pre-auto-gc", "monitor")
+    for name in names:
+        (other / ".husky" / name).write_text(program)
+        (other / ".husky" / name).chmod(0o755)
+    world.git(other, "add", "-A")
+    world.git(other, "commit", "-qm", "Tidy up")
+    world.git(other, "push", "-q", "origin", BRANCH)
+    foreign = world.git(other, "rev-parse", "HEAD")
+    world.git(here, "config", "core.hooksPath", ".husky")
+    world.git(here, "config", "core.fsmonitor", ".husky/monitor")
+    done = world.run(here, "adopt", foreign, "--json")
+    assert done.code == 0, done.err
+    assert world.run(here, "push").code == 0
+    assert (here / ".husky" / "post-merge").exists()
+    assert not trace.exists()
+    world.git(here, "status")  # the trap is a real one: a plain call falls into it
+    assert trace.exists()
+
+
 def test_adopt_wants_diverged_work_merged_first(world: World) -> None:
     here = world.holder()
     pushed(world, here)
