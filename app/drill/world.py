@@ -76,6 +76,9 @@ sys.exit(1 if torn else 0)
 '''
 ISSUE_BODY = "The orchard needs these steps, in this order:\n\n" + "\n".join(f"- [ ] {step}" for step in STEPS) + "\n"
 
+QUIET_S = 0.5
+"""With no ticket waiting and no request for so long, no round is running either."""
+
 
 @dataclass(frozen=True)
 class Person:
@@ -195,6 +198,21 @@ class World:
                 pass
             time.sleep(0.05)
         raise StoryStopped(f"the service did not answer within 20 s: {self.service.last_words()}")
+
+    def wait_until_idle(self, within: float = 40.0) -> None:
+        """Until the service has no ticket to look at, now or later. Raises StoryStopped when that never comes."""
+        deadline = time.monotonic() + within
+        last, since = -1, time.monotonic()
+        with httpx.Client(base_url=self.service_url, trust_env=False, verify=False, timeout=10) as http:
+            while time.monotonic() < deadline:
+                waiting = "agent_recovery_pokes_waiting 0.0" not in http.get("/metrics").text
+                served = self.requests_served()
+                if waiting or served != last:
+                    last, since = served, time.monotonic()
+                elif time.monotonic() - since > QUIET_S:
+                    return
+                time.sleep(0.05)
+        raise StoryStopped(f"the service was still at work after {within:.0f} s")
 
     def lose_service(self) -> int:
         """SIGKILL to the service, then its database goes. The exit code it ended with."""
