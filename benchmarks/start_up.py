@@ -123,8 +123,8 @@ def main() -> int:
             cost = costs[finished] = measure(Path(folder), ACTIVE, finished)
         print(
             f"{ACTIVE} active and {finished} finished tickets: discovery {sum(cost.discovery.values())} requests, "
-            f"then {sum(cost.rounds.values())} and {cost.pages} pages of refs to look at {cost.tickets_looked_at} tickets "
-            f"[{time.perf_counter() - began:.0f} s]",
+            f"then {sum(cost.rounds.values())} and {cost.pages} pages of refs "
+            f"to look at {cost.tickets_looked_at} tickets [{time.perf_counter() - began:.0f} s]",
             flush=True,
         )
     first = costs[FINISHED[0]]
