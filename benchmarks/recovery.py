@@ -18,8 +18,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from app.agent.api import Service
 from app.domain.agent_api import ClaimRequest, EvidenceRequest
 from app.domain.record import Record
@@ -36,8 +34,6 @@ from app.service.keys import parse_lease_keys, parse_seal_keys
 MOST = 17
 """REST and GraphQL requests that a recovery may take."""
 TOKEN_LIFE_S = 3600
-QUIET_S = 0.5
-"""With no ticket waiting and no request for so long, no round is running either."""
 APART = ("token mint", "permission look-up", "git")
 
 
@@ -71,7 +67,7 @@ def measure(folder: Path, shape: Shape) -> Cost:
         _begin(world)
         world.lose_service()
         world.start_service()
-        wait_until_idle(world)
+        world.wait_until_idle()
         _let_lease_end(world)
         # The start-up look at the ticket is over; what follows the service has never seen.
         _lengthen(world, shape)
@@ -94,7 +90,7 @@ def _begin(world: World) -> None:
     required(world.git(agent, workspace, "add", "work.txt"))
     required(world.git(agent, workspace, "commit", "--quiet", "-m", "Water one row"))
     required(world.command(agent, workspace, "push", "--json"))
-    wait_until_idle(world)
+    world.wait_until_idle()
 
 
 def _let_lease_end(world: World) -> None:
@@ -103,7 +99,7 @@ def _let_lease_end(world: World) -> None:
     with Service(world.service_url, names.REPOSITORY, names.TICKET) as service:
         # The service learns the time from GitHub's answers.
         service.brief(world.observer_person.token)
-    wait_until_idle(world)
+    world.wait_until_idle()
 
 
 def _recover(world: World) -> tuple[Passage, Passage]:
@@ -141,14 +137,14 @@ def _lengthen(world: World, shape: Shape) -> None:
     assert isinstance(record, Record)
     assert record.lease is not None
     claims = Claims(ledger.repository_id, record.ticket, record.lease.generation, record.lease.nonce)
-    lease_key = next(iter(parse_lease_keys(world.keys.lease_keys).values()))
+    lease_kid, lease_key = next(iter(parse_lease_keys(world.keys.lease_keys).items()))
     kid, seal_key = next(iter(parse_seal_keys(world.keys.seal_keys).items()))
     lengthen(
         ledger,
         by=shape.checkpoints,
         tail=shape.tail,
         service=ServiceSealer(kid, seal_key),
-        holder=LeaseSealer(*claims.identity, lease_secret(lease_key, claims)),
+        holder=LeaseSealer(lease_kid, *claims.identity, lease_secret(lease_key, claims)),
         when=datetime.fromtimestamp(int(world.emulator.now()), UTC),
     )
 
@@ -177,22 +173,6 @@ def required(attempt: Attempt) -> None:
     """Raises AssertionError with what was said where a command failed."""
     if attempt.exit_code != 0:
         raise AssertionError(f"{attempt.command}: {attempt.said}")
-
-
-def wait_until_idle(world: World, within: float = 40.0) -> None:
-    """Until the service has no ticket to look at any more. Raises AssertionError when that never comes."""
-    deadline = time.monotonic() + within
-    last, since = -1, time.monotonic()
-    with httpx.Client(base_url=world.service_url, trust_env=False, timeout=10) as http:
-        while time.monotonic() < deadline:
-            waiting = "agent_recovery_pokes_waiting 0.0" not in http.get("/metrics").text
-            served = world.requests_served()
-            if waiting or served != last:
-                last, since = served, time.monotonic()
-            elif time.monotonic() - since > QUIET_S:
-                return
-            time.sleep(0.05)
-    raise AssertionError(f"the service was still at work after {within:.0f} s")
 
 
 def differences(costs: Mapping[Shape, Cost]) -> list[str]:

@@ -10,6 +10,7 @@ import base64
 import binascii
 import hmac
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 PREFIX = "arl_"
+_KID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,14 @@ def secret_of(token: str) -> bytes:
     return parts[2]
 
 
+def kid_of(token: str) -> str:
+    """The id of the operator's key a token was made with: the holder's seals name it. Raises ValueError as above."""
+    parts = _parts(token)
+    if isinstance(parts, Forged):
+        raise ValueError(parts.reason)
+    return parts[0]
+
+
 def verify(token: str, keys: Mapping[str, bytes]) -> Claims | Forged:
     """The claims of a token whose secret was derived from one of the operator's live keys."""
     parts = _parts(token)
@@ -97,6 +107,8 @@ def _parts(token: str) -> tuple[str, Claims, bytes] | Forged:
     if len(pieces) != 3:
         return malformed
     kid, payload, secret_text = pieces
+    if not _KID.fullmatch(kid):
+        return malformed
     try:
         body = json.loads(_decode(payload))
         claims = Claims(

@@ -311,7 +311,7 @@ class ApiLedger:
                 reason = f"a newer version of the App wrote it (schema {version})"
                 return Damaged("newer", reason, where or sha)
         if judged.unchecked:
-            return Damaged("unreadable", "no lease key is known that could check the holder's seals", sha)
+            return Damaged("unreadable", "its holder sealed under a lease key this service does not have any more", sha)
         return _Verified(judged, chain.entries, chain.earlier[:EARLIER])
 
     def _keep(self, ticket: int, sha: str, judged: _Verified | Damaged) -> None:

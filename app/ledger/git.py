@@ -18,7 +18,7 @@ from pathlib import Path
 from app.domain.checkpoint import Checkpoint
 from app.domain.record import AGENT_STATUSES, Answered, Published, Record
 from app.domain.refs import LedgerRefs
-from app.domain.token import Claims, Forged, secret_of
+from app.domain.token import Claims, Forged, kid_of, secret_of
 from app.domain.token import read as read_token
 from app.ledger.agent_commits import amend_as_agent
 from app.ledger.clone import Clone, PushedRefs, PushFailed, RefPush, Unreachable
@@ -113,6 +113,7 @@ class _Content:
     """What one fenced push publishes."""
 
     claims: Claims
+    kid: str
     secret: bytes
     branch_ref: str
     code_sha: str
@@ -259,7 +260,9 @@ class GitLedger:
             return Refused("the commit to publish is not in this clone")
         if status not in AGENT_STATUSES:
             return Refused(f"a push can say working, waiting or ready, not {status}")
-        return _Content(claims, secret_of(token), branch_ref, code_sha, checkpoint, status, request, adopt, rewind)
+        return _Content(
+            claims, kid_of(token), secret_of(token), branch_ref, code_sha, checkpoint, status, request, adopt, rewind
+        )
 
     def _prepare(self, seen: Seen, content: _Content) -> tuple[Draft, _Branch] | Pushed | NotPushed:
         """The ledger commit and the branch's move from what was seen, or why there is none."""
@@ -327,7 +330,7 @@ class GitLedger:
             record_text=text,
             event=f"pushed {content.code_sha[:12]}{note}",
             repository_id=self._repository_id,
-            sealer=LeaseSealer(generation, nonce, content.secret),
+            sealer=LeaseSealer(content.kid, generation, nonce, content.secret),
             request=key,
             when=datetime.now(UTC),
             nonce=secrets.token_hex(8),

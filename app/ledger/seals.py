@@ -6,7 +6,10 @@ seals with Ed25519; an agent that pushes by git seals with an HMAC keyed by the 
 ownership protocol, R21). The seal is the last line of the message:
 
     Recovery-Seal: ed25519:<key id>:<base64url signature>
-    Recovery-Seal: hmac-sha256:<generation>.<nonce>:<base64url mac>
+    Recovery-Seal: hmac-sha256:<lease key id>.<generation>.<nonce>:<base64url mac>
+
+The lease key's id tells a seal that cannot be checked any more, because the operator took its key away, from a forged
+one.
 
 Pure: keys come in as arguments, nothing is read or stored here.
 """
@@ -17,7 +20,7 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,14 +34,9 @@ SEAL_PREFIX = "Recovery-Seal: "
 _KID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 _NONCE = re.compile(r"^[A-Za-z0-9_-]{1,128}$")
 _SERVICE = re.compile(r"^ed25519:([A-Za-z0-9_-]{1,64}):([A-Za-z0-9_-]{86})$")
-_LEASE = re.compile(r"^hmac-sha256:(0|[1-9][0-9]{0,9})\.([A-Za-z0-9_-]{1,128}):([A-Za-z0-9_-]{43})$")
-
-LeaseSecrets = Callable[[int, str], Sequence[bytes]]
-"""(generation, nonce) of a lease → the secrets it may have: the service derives one candidate per live lease key, an
-agent knows its own only. None at all means "cannot be checked here"."""
-
-SecretsOfTicket = Callable[[int], LeaseSecrets]
-"""Ticket → its lease secrets: what a ledger of many tickets is built with."""
+_LEASE = re.compile(
+    r"^hmac-sha256:([A-Za-z0-9_-]{1,64})\.(0|[1-9][0-9]{0,9})\.([A-Za-z0-9_-]{1,128}):([A-Za-z0-9_-]{43})$"
+)
 
 
 class Sealer(Protocol):
@@ -56,6 +54,7 @@ class ServiceSeal:
 
 @dataclass(frozen=True)
 class LeaseSeal:
+    kid: str
     generation: int
     nonce: str
     mac: bytes
@@ -63,6 +62,14 @@ class LeaseSeal:
     @property
     def identity(self) -> tuple[int, str]:
         return self.generation, self.nonce
+
+
+LeaseSecrets = Callable[[LeaseSeal], bytes | None]
+"""A holder's seal → the secret it must have been made with, by what the seal says of itself: the service derives it
+from the lease key of that id, an agent knows its own only. None means "cannot be checked here"."""
+
+SecretsOfTicket = Callable[[int], LeaseSecrets]
+"""Ticket → its lease secrets: what a ledger of many tickets is built with."""
 
 
 def seal_preimage(
@@ -101,8 +108,8 @@ def parse_seal(text: str | None) -> ServiceSeal | LeaseSeal | None:
         signature = _decode(found[2])
         return None if signature is None else ServiceSeal(found[1], signature)
     if found := _LEASE.fullmatch(text):
-        mac = _decode(found[3])
-        return None if mac is None else LeaseSeal(int(found[1]), found[2], mac)
+        mac = _decode(found[4])
+        return None if mac is None else LeaseSeal(found[1], int(found[2]), found[3], mac)
     return None
 
 
@@ -125,17 +132,22 @@ class ServiceSealer:
 
 
 class LeaseSealer:
-    """Seals with the secret of a lease token. Raises ValueError on an identity that could not be read back."""
+    """Seals with the secret of a lease token; `kid` is the lease key the token was made with. Raises ValueError on an
+    identity or key id that could not be read back.
+    """
 
-    def __init__(self, generation: int, nonce: str, secret: bytes) -> None:
+    def __init__(self, kid: str, generation: int, nonce: str, secret: bytes) -> None:
+        if not _KID.fullmatch(kid):
+            raise ValueError("a lease key id is 1 to 64 letters, digits, '-' or '_'")
         if generation < 0 or not _NONCE.fullmatch(nonce):
             raise ValueError("a lease is sealed for by its generation and a nonce of letters, digits, '-' or '_'")
+        self.kid = kid
         self.generation = generation
         self.nonce = nonce
         self._secret = secret
 
     def seal(self, preimage: bytes) -> str:
-        return f"hmac-sha256:{self.generation}.{self.nonce}:{_encode(_mac(self._secret, preimage))}"
+        return f"hmac-sha256:{self.kid}.{self.generation}.{self.nonce}:{_encode(_mac(self._secret, preimage))}"
 
 
 class PublicKeys:
@@ -169,18 +181,19 @@ class PublicKeys:
         return True
 
 
-def lease_seal_matches(seal: LeaseSeal, preimage: bytes, secrets: Sequence[bytes]) -> bool:
-    """Whether one of the secrets made the seal over these bytes; compared in constant time."""
-    return any(hmac.compare_digest(seal.mac, _mac(secret, preimage)) for secret in secrets)
+def lease_seal_matches(seal: LeaseSeal, preimage: bytes, secret: bytes) -> bool:
+    """Whether this secret made the seal over these bytes; compared in constant time."""
+    return hmac.compare_digest(seal.mac, _mac(secret, preimage))
 
 
 def service_secrets(lease_keys: Mapping[str, bytes], repository_id: int) -> SecretsOfTicket:
-    """The service's side of the port: every live lease key gives one candidate secret per lease."""
+    """The service's side of the port: every live lease key checks the seals that name it."""
 
     def of_ticket(ticket: int) -> LeaseSecrets:
-        def of_lease(generation: int, nonce: str) -> Sequence[bytes]:
-            claims = Claims(repository_id=repository_id, ticket=ticket, generation=generation, nonce=nonce)
-            return [lease_secret(key, claims) for key in lease_keys.values()]
+        def of_lease(seal: LeaseSeal) -> bytes | None:
+            key = lease_keys.get(seal.kid)
+            claims = Claims(repository_id, ticket, seal.generation, seal.nonce)
+            return None if key is None else lease_secret(key, claims)
 
         return of_lease
 
@@ -188,10 +201,12 @@ def service_secrets(lease_keys: Mapping[str, bytes], repository_id: int) -> Secr
 
 
 def own_secret(claims: Claims, secret: bytes) -> LeaseSecrets:
-    """An agent's side of the port: it can check the seals of its own lease and no other."""
+    """An agent's side of the port: it can check the seals of its own lease and no other. Whatever key such a seal
+    names: an agent believes nothing that is said to be its own and was not made with its token.
+    """
 
-    def of_lease(generation: int, nonce: str) -> Sequence[bytes]:
-        return [secret] if (generation, nonce) == claims.identity else []
+    def of_lease(seal: LeaseSeal) -> bytes | None:
+        return secret if seal.identity == claims.identity else None
 
     return of_lease
 

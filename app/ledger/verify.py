@@ -25,7 +25,7 @@ from app.ledger.seals import (
 @dataclass(frozen=True)
 class Sound:
     """The head may be used. `tail`: holder's commits above the last service seal; `unchecked`: those among them whose
-    seal could not be checked here (only the service can check another's lease seal).
+    seal could not be checked here (only the service can check another's lease seal, and only while it has the key).
     """
 
     head: Entry
@@ -92,12 +92,11 @@ def verify_tail(
             return Tampered("the commit carries no seal", entry.sha)
         if record.identity != seal.identity:
             return Tampered("the commit is sealed by another lease than its record's", entry.sha)
-        secrets = lease_secrets(*seal.identity) if lease_secrets else ()
-        if secrets:
-            if not lease_seal_matches(seal, _preimage(entry, repository_id, refs.active(ticket)), secrets):
-                return Tampered("the holder's seal does not fit the commit", entry.sha)
-        else:
+        secret = lease_secrets(seal) if lease_secrets else None
+        if secret is None:
             unchecked += 1
+        elif not lease_seal_matches(seal, _preimage(entry, repository_id, refs.active(ticket)), secret):
+            return Tampered("the holder's seal does not fit the commit", entry.sha)
         tail.append((entry, record))
     return Tampered("the chain ends without a commit sealed by the service", entries[-1].sha)
 

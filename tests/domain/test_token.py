@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.token import Claims, Forged, issue, lease_secret, read, secret_of, verify
+from app.domain.token import Claims, Forged, issue, kid_of, lease_secret, read, secret_of, verify
 
 KEYS = {"k1": b"a" * 32, "k2": b"b" * 32}
 CLAIMS = Claims(repository_id=7, ticket=42, generation=3, nonce="n0nce")
@@ -24,6 +24,15 @@ def test_the_same_lease_and_key_give_the_same_token_again() -> None:
     assert verify(TOKEN, KEYS) == CLAIMS
     assert read(TOKEN) == CLAIMS
     assert secret_of(TOKEN) == lease_secret(KEYS["k1"], CLAIMS)
+    assert kid_of(TOKEN) == "k1"
+
+
+@pytest.mark.parametrize("kid", ["", "a b", "x" * 65])
+def test_a_key_id_that_no_seal_could_name_makes_no_token(kid: str) -> None:
+    token = f"arl_{kid}.{PAYLOAD}.{SECRET}"
+    assert isinstance(read(token), Forged)
+    with pytest.raises(ValueError, match="not a lease token"):
+        kid_of(token)
 
 
 def test_a_token_outlives_the_turning_of_keys_while_its_own_key_lives() -> None:

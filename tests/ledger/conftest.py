@@ -66,8 +66,10 @@ class Writers:
         fields: dict[str, Any] = {"status": "working", "generation": 1, "lease": self.lease(), **changes}
         return Record(ticket=self.ticket, sequence=sequence, **fields)
 
-    def lease_sealer(self, generation: int = 1, nonce: str = "n1", key: bytes | None = None) -> LeaseSealer:
-        return LeaseSealer(generation, nonce, lease_secret(key or self.lease_key, self.claims(generation, nonce)))
+    def lease_sealer(
+        self, generation: int = 1, nonce: str = "n1", key: bytes | None = None, kid: str = "l1"
+    ) -> LeaseSealer:
+        return LeaseSealer(kid, generation, nonce, lease_secret(key or self.lease_key, self.claims(generation, nonce)))
 
     def sealed(
         self,

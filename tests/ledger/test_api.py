@@ -400,6 +400,20 @@ def _newer(world: World, base: Standing) -> None:
     world.git("update-ref", world.writers.refs.active(TICKET), commit)
 
 
+async def test_a_tail_under_a_lease_key_that_was_taken_away_is_not_called_tampered(plain: World) -> None:
+    base = await plain.claimed()
+    by_holder(plain, base.entry)
+    w = plain.writers
+    later = ApiLedger(plain.repo, w.refs, w.public_keys, w.sealer, service_secrets({"l2": b"M" * 32}, plain.repo.id))
+    read = await later.read(TICKET)
+    assert isinstance(read, Damaged)
+    assert (read.kind, read.reason) == (
+        "unreadable",
+        "its holder sealed under a lease key this service does not have any more",
+    )
+    assert isinstance(await plain.replica().read(TICKET), Standing)
+
+
 async def test_a_ref_on_the_codes_history_costs_one_query_and_then_none(plain: World) -> None:
     commits = (f"commit refs/heads/long\ncommitter a <a@b> {n} +0000\ndata 1\nx\n" for n in range(300))
     plain.git("fast-import", "--quiet", stdin="".join(commits).encode())

@@ -1,6 +1,7 @@
 """What a seal binds, and that nothing else passes for one."""
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -38,16 +39,16 @@ def test_the_service_seal_verifies_with_its_public_key_alone(writers: Any) -> No
 def test_every_part_is_sealed(writers: Any, position: int) -> None:
     preimage = seal_preimage(*SEALED)
     service = parse_seal(writers.sealer.seal(preimage))
-    lease = parse_seal(LeaseSealer(1, "n1", b"s").seal(preimage))
+    lease = parse_seal(LeaseSealer("l1", 1, "n1", b"s").seal(preimage))
     other: list[Any] = list(SEALED)
     other[position] = 8 if position == 0 else f"{other[position]}0"
     changed = seal_preimage(*other)
     assert isinstance(service, ServiceSeal)
     assert isinstance(lease, LeaseSeal)
     assert not writers.public_keys.verify(service, changed)
-    assert lease_seal_matches(lease, preimage, [b"other", b"s"])
-    assert not lease_seal_matches(lease, changed, [b"other", b"s"])
-    assert not lease_seal_matches(lease, preimage, [])
+    assert lease_seal_matches(lease, preimage, b"s")
+    assert not lease_seal_matches(lease, changed, b"s")
+    assert not lease_seal_matches(lease, preimage, b"other")
 
 
 parts = st.none() | st.text(max_size=12)
@@ -95,11 +96,13 @@ def test_only_the_last_line_can_be_the_seal(message: str) -> None:
         "ed25519:k1:" + "A" * 85 + "B",
         "ed25519:k 1:" + "A" * 86,
         "ed25519:k1:" + "A" * 86 + "\n",
-        "hmac-sha256:1.n:" + "A" * 42 + "=",
-        "hmac-sha256:01.n:" + "A" * 43,
-        "hmac-sha256:1.n.m:" + "A" * 43,
-        "hmac-sha256:٣.n:" + "A" * 43,
-        "hmac-sha1:1.n:" + "A" * 43,
+        "hmac-sha256:l1.1.n:" + "A" * 42 + "=",
+        "hmac-sha256:1.n:" + "A" * 43,
+        "hmac-sha256:.1.n:" + "A" * 43,
+        "hmac-sha256:l1.01.n:" + "A" * 43,
+        "hmac-sha256:l1.1.n.m:" + "A" * 43,
+        "hmac-sha256:l1.٣.n:" + "A" * 43,
+        "hmac-sha1:l1.1.n:" + "A" * 43,
     ],
 )
 def test_what_is_no_seal(text: str | None) -> None:
@@ -109,20 +112,26 @@ def test_what_is_no_seal(text: str | None) -> None:
 def test_identities_that_could_not_be_read_back_are_refused() -> None:
     for nonce in ("", "a.b", "a:b", "a\nb"):
         with pytest.raises(ValueError, match="nonce"):
-            LeaseSealer(1, nonce, b"s")
+            LeaseSealer("l1", 1, nonce, b"s")
+    for kid in ("", "a.b", "a:b", "x" * 65):
+        with pytest.raises(ValueError, match="key id"):
+            LeaseSealer(kid, 1, "n1", b"s")
 
 
-def test_the_service_tries_every_live_key_and_an_agent_knows_its_own_lease_only(writers: Any) -> None:
+def test_the_service_takes_the_key_a_seal_names_and_an_agent_knows_its_own_lease_only(writers: Any) -> None:
     preimage = seal_preimage(*SEALED)
     seal = parse_seal(writers.lease_sealer().seal(preimage))
     assert isinstance(seal, LeaseSeal)
+    assert (seal.kid, seal.identity) == ("l1", (1, "n1"))
     rotated = service_secrets({"l2": b"M" * 32, "l1": writers.lease_key}, writers.repository_id)(42)
-    assert lease_seal_matches(seal, preimage, rotated(1, "n1"))
-    assert not lease_seal_matches(seal, preimage, rotated(2, "n1"))
-    assert not lease_seal_matches(seal, preimage, service_secrets({"l1": writers.lease_key}, 1)(42)(1, "n1"))
+    assert lease_seal_matches(seal, preimage, rotated(seal) or b"")
+    assert not lease_seal_matches(seal, preimage, rotated(replace(seal, kid="l2")) or b"")
+    assert not lease_seal_matches(seal, preimage, rotated(replace(seal, generation=2)) or b"")
+    assert not lease_seal_matches(seal, preimage, service_secrets({"l1": writers.lease_key}, 1)(42)(seal) or b"")
+    assert service_secrets({"l2": b"M" * 32}, writers.repository_id)(42)(seal) is None
     mine = own_secret(writers.claims(), b"s")
-    assert list(mine(1, "n1")) == [b"s"]
-    assert list(mine(1, "n2")) == []
+    assert mine(seal) == mine(replace(seal, kid="l2")) == b"s"
+    assert mine(replace(seal, nonce="n2")) is None
 
 
 def test_published_keys_are_read_in_either_alphabet(writers: Any) -> None:

@@ -197,6 +197,17 @@ def test_another_leases_seal_is_tampering(writers: Any, base: Entry) -> None:
         assert isinstance(writers.verify(writers.pushed_text(text, base, sealer=sealer), base), Tampered)
 
 
+def test_a_seal_under_a_key_that_is_gone_is_unchecked_and_one_that_lies_about_its_key_is_tampering(
+    writers: Any, base: Entry
+) -> None:
+    gone = writers.pushed_text(amend_as_agent(base), base, sealer=writers.lease_sealer(key=b"X" * 32, kid="l0"))
+    judged = writers.verify(gone, base)
+    assert isinstance(judged, Sound)
+    assert judged.unchecked == 1
+    lying = writers.pushed_text(amend_as_agent(base), base, sealer=writers.lease_sealer(key=b"X" * 32, kid="l1"))
+    assert isinstance(writers.verify(lying, base), Tampered)
+
+
 def test_a_holder_writes_under_the_active_ref_only(writers: Any, base: Entry) -> None:
     entry = writers.pushed_text(amend_as_agent(base), base, ref=writers.refs.done(writers.ticket))
     assert isinstance(writers.verify(entry, base), Tampered)
