@@ -1,4 +1,7 @@
-"""The commands by which an agent comes to a ticket: `claim`, `recover`, `brief`."""
+"""The commands by which an agent comes to a ticket: `claim`, `recover`, `brief`.
+
+`claim` and `recover` make the folder they are called in the workspace, so what stands above it tells them nothing.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ def claim(
     ticket: int | None, repo: str | None, trunk: str | None, holder: str, *, dry_run: bool, as_json: bool
 ) -> None:
     """`agent-recovery claim`."""
-    home = Home.find(Path.cwd())
+    home = Home.at(Path.cwd())
     wish = _wish(home, ticket, repo, trunk, holder)
     token = environment.user_token()
     with Service(wish.service_url, wish.repository, wish.ticket) as service:
@@ -39,7 +42,7 @@ def recover(
     ticket: int | None, repo: str | None, trunk: str | None, holder: str, *, dry_run: bool, as_json: bool
 ) -> None:
     """`agent-recovery recover`."""
-    home = Home.find(Path.cwd())
+    home = Home.at(Path.cwd())
     wish = _wish(home, ticket, repo, trunk, holder)
     token = environment.user_token()
     with Service(wish.service_url, wish.repository, wish.ticket) as service:

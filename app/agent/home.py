@@ -5,6 +5,7 @@ reads it; git never sees it (`.git/info/exclude`); a repository cannot put its o
 """
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,15 +29,30 @@ class Home:
         self.folder = root / FOLDER
 
     @classmethod
+    def at(cls, start: Path) -> "Home":
+        """The one that stands in `start`, or would stand there. Raises Refused where somebody else may have put it."""
+        home = cls(start.resolve())
+        if os.path.lexists(home.folder) and not _is_only_ours(home.folder):
+            raise usage(
+                f"{home.folder} is not yours alone: it is no folder, or another user owns it or may write to it",
+                "work in a folder of your own, or make it yours alone: it says where your tokens are sent",
+            )
+        return home
+
+    @classmethod
     def find(cls, start: Path) -> "Home":
-        """The nearest one at or above `start`; where there is none, the one that would stand in `start`."""
-        start = start.resolve()
-        for place in (start, *start.parents):
-            if (place / FOLDER).is_dir() and (place == start or _is_only_ours(place / FOLDER)):
+        """The nearest one at or above `start`, within its clone; where there is none, the one that would stand in
+        `start`. One above that is not ours alone is passed over; raises Refused for one in `start`.
+        """
+        home = cls.at(start)
+        if home.folder.exists():
+            return home
+        place = home.root
+        while place != place.parent and not (place / ".git").exists():
+            place = place.parent
+            if _is_only_ours(place / FOLDER):
                 return cls(place)
-            if (place / ".git").exists():
-                break
-        return cls(start)
+        return home
 
     def path(self, name: str) -> Path:
         return self.folder / name
@@ -122,6 +138,13 @@ def read_text(path: Path, name: str) -> str | None:
 
 
 def _is_only_ours(folder: Path) -> bool:
-    # What stands above the folder one works in may be another user's trap: it would name where our token is sent.
-    status = folder.stat()
-    return status.st_uid == os.geteuid() and not status.st_mode & 0o022
+    # Another user's folder is a trap: it would name where our tokens are sent. So is a link to any folder.
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    if not stat.S_ISDIR(status.st_mode):
+        return False
+    if not hasattr(os, "geteuid"):  # this platform has no such owners and modes
+        return True
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
