@@ -32,6 +32,8 @@ KEPT = 512
 EARLIER = 128
 """SHAs kept of what lies below a verified tail."""
 OBJECT_TRIES = 3
+LOOKS = 4
+"""At a ledger that shows in no place, or where it cannot be, until two of them agree."""
 
 
 @dataclass(frozen=True)
@@ -153,13 +155,20 @@ class ApiLedger:
         """The ticket's ledger as it stands now: two requests where its head is known already, one more where not.
 
         A ledger can be moved between the two looks at its places, so that it shows in both or in none, and a new commit
-        can show later than its ref; only what shows twice is believed of those. Raises GitHubError where GitHub does
-        not answer.
+        can show later than its ref; only what shows twice in the same way is believed of those: between two looks a
+        ticket may have been born, and then each of them shows something else that never was. Raises GitHubError where
+        GitHub does not answer, and where no two looks agree.
         """
         found = await self._look(ticket)
+        for _ in range(LOOKS - 1):
+            if not isinstance(found, _Doubtful):
+                return found
+            before, found = found, await self._look(ticket)
+            if found == before:
+                return before.shown
         if isinstance(found, _Doubtful):
-            found = await self._look(ticket)
-        return found.shown if isinstance(found, _Doubtful) else found
+            raise ServerError("the ledger's places showed something else at every look", route="git/matching-refs")
+        return found
 
     async def write(
         self,

@@ -20,7 +20,7 @@ from app.domain.record import MAX_BYTES, Record
 from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
 from app.emulator.client import Emulator
 from app.github.client import GitHub
-from app.github.errors import NotFound, RefsUndecided
+from app.github.errors import NotFound, RefsUndecided, ServerError
 from app.github.refs import RefUpdate, RefValue
 from app.github.repository import Repository
 from app.ledger.agent_commits import amend_as_agent
@@ -309,6 +309,33 @@ async def test_what_shows_only_while_the_ledger_is_being_moved_is_not_believed(
     read = await plain.replica().read(TICKET)
     assert isinstance(read, Standing)
     assert (read.place, read.entry) == ("done", ended.entry)
+
+
+async def test_a_birth_between_two_looks_is_no_damage(plain: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    born = await plain.born()
+    match, calls = plain.repo.matching_refs, itertools.count()
+
+    async def torn(ref: str) -> list[RefValue]:
+        # The first look came before the birth. In the second the place under active was read before it, done after.
+        number = next(calls)
+        return [] if number < 2 or (number < 4 and "/active/" in ref) else await match(ref)
+
+    monkeypatch.setattr(plain.repo, "matching_refs", torn)
+    read = await plain.replica().read(TICKET)
+    assert isinstance(read, Standing)
+    assert (read.entry, read.unborn) == (born.entry, True)
+
+
+async def test_looks_that_never_agree_are_no_answer(plain: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    await plain.born()
+    match, calls = plain.repo.matching_refs, itertools.count()
+
+    async def torn(ref: str) -> list[RefValue]:
+        return [] if next(calls) // 2 % 2 == 0 or "/active/" in ref else await match(ref)
+
+    monkeypatch.setattr(plain.repo, "matching_refs", torn)
+    with pytest.raises(ServerError, match="at every look"):
+        await plain.replica().read(TICKET)
 
 
 @pytest.mark.parametrize(("length", "pages"), [(3, 1), (64, 1), (130, 2)])
