@@ -92,6 +92,7 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._agents: list[StoryProcess] = []
+        self._replicas: list[StoryProcess] = []
         self.service: StoryProcess | None = None
         self.door: Door | None = None
         self.emulator = Emulator.start(folder / "github")
@@ -165,14 +166,25 @@ class World:
 
     def start_service(self, **settings: str) -> StoryProcess:
         """Starts the service and waits until it answers. `settings` are further `AGENT_RECOVERY_…` variables."""
-        folder = self.folder / "service"
+        self.service = self._serve("service", self.port, settings)
+        return self.service
+
+    def start_replica(self) -> str:
+        """Starts one more service of the same App with a database of its own: it shares only GitHub. Its URL."""
+        port = _free_port()
+        self._replicas.append(self._serve(f"replica-{len(self._replicas) + 1}", port, {}))
+        return f"http://127.0.0.1:{port}"
+
+    def _serve(self, name: str, port: int, settings: dict[str, str]) -> StoryProcess:
+        folder = self.folder / name
         folder.mkdir(exist_ok=True)
         key = folder / "app.pem"
         if not key.exists():
             key.touch(mode=0o600)
             key.write_text(self.app.private_key, "utf-8")
-        self.service = StoryProcess(
-            "the service",
+        url = f"http://127.0.0.1:{port}"
+        service = StoryProcess(
+            f"the {name}",
             [sys.executable, "-m", "app.cli", "serve"],
             cwd=folder,
             env=clean_environment(
@@ -180,24 +192,19 @@ class World:
                 AGENT_RECOVERY_APP_ID=str(self.app.id),
                 AGENT_RECOVERY_APP_PRIVATE_KEY_FILE=str(key),
                 AGENT_RECOVERY_GITHUB_URL=f"{self.emulator.url}/api/v3",
-                AGENT_RECOVERY_DATABASE_URL=f"sqlite:///{self.database}",
-                AGENT_RECOVERY_PUBLIC_URL=self.service_url,
-                AGENT_RECOVERY_PORT=str(self.port),
+                AGENT_RECOVERY_DATABASE_URL=f"sqlite:///{folder}/{self.database.name}",
+                AGENT_RECOVERY_PUBLIC_URL=url,
+                AGENT_RECOVERY_PORT=str(port),
                 **settings,
             ),
-            log=self.folder / "service.log",
+            log=self.folder / f"{name}.log",
         )
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            if self.service.exit_code is not None:
-                raise StoryStopped(f"the service did not start: {self.service.last_words()}")
-            try:
-                if httpx.get(f"{self.service_url}/healthz", trust_env=False, timeout=2).status_code == 200:
-                    return self.service
-            except httpx.HTTPError:
-                pass
-            time.sleep(0.05)
-        raise StoryStopped(f"the service did not answer within 20 s: {self.service.last_words()}")
+        try:
+            _wait_for_answer(service, url)
+        except BaseException:
+            service.kill()
+            raise
+        return service
 
     def wait_until_idle(self, within: float = 40.0) -> None:
         """Until the service has no ticket to look at, now or later. Raises StoryStopped when that never comes."""
@@ -294,11 +301,26 @@ class World:
         for agent in self._agents:
             if agent.exit_code is None:
                 agent.kill()
-        if self.service is not None:
-            self.service.stop()
+        for service in (*self._replicas, self.service):
+            if service is not None:
+                service.stop()
         if self.door is not None:
             self.door.close()
         self.emulator.stop()
+
+
+def _wait_for_answer(service: StoryProcess, url: str, within: float = 20.0) -> None:
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        if service.exit_code is not None:
+            raise StoryStopped(f"{service.name} did not start: {service.last_words()}")
+        try:
+            if httpx.get(f"{url}/healthz", trust_env=False, timeout=2).status_code == 200:
+                return
+        except httpx.HTTPError:
+            pass
+        time.sleep(0.05)
+    raise StoryStopped(f"{service.name} did not answer within {within:.0f} s: {service.last_words()}")
 
 
 def _free_port() -> int:
