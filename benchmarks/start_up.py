@@ -23,7 +23,7 @@ from app.drill import world as names
 from app.drill.long_ledgers import write
 from app.drill.processes import StoryStopped
 from app.drill.world import World
-from app.ledger.codec import Draft, draft
+from app.ledger.codec import Draft, commit_sha, draft
 from app.ledger.seals import ServiceSealer
 from app.service.keys import parse_seal_keys
 
@@ -72,21 +72,29 @@ def _write_ledgers(world: World, active: int, finished: int) -> None:
     kid, key = next(iter(parse_seal_keys(world.keys.seal_keys).items()))
     sealer, when = ServiceSealer(kid, key), datetime.fromtimestamp(int(world.emulator.now()), UTC)
 
-    def ledger(ticket: int, place: Place, status: Status, event: str) -> Draft:
-        return draft(
-            ref=LedgerRefs().at(place, ticket),
-            parent=None,
-            code_parent=None,
-            record=Record(ticket=ticket, sequence=1, generation=1, status=status),
-            event=event,
-            repository_id=int(bare.stem),
-            sealer=sealer,
-            request=None,
-            when=when,
-        )
+    def ledger(ticket: int, place: Place, status: Status, event: str) -> list[Draft]:
+        made: list[Draft] = []
+        states: tuple[tuple[Status, str], ...] = (("unclaimed", "born"), (status, event))
+        for sequence, (state, story) in enumerate(states, start=1):
+            record = Record(ticket=ticket, sequence=sequence, generation=sequence - 1, status=state)
+            made.append(
+                draft(
+                    ref=LedgerRefs().at(place, ticket),
+                    parent=commit_sha(made[0]) if made else None,
+                    code_parent=None,
+                    record=record,
+                    event=story,
+                    repository_id=int(bare.stem),
+                    sealer=sealer,
+                    request=None,
+                    when=when,
+                )
+            )
+        return made
 
-    write(bare, [ledger(n, "active", "unclaimed", "handed off") for n in range(1, active + 1)])
-    write(bare, [ledger(FIRST_FINISHED + n, "done", "landed", "landed") for n in range(finished)])
+    active_ones = (ledger(n, "active", "unclaimed", "handed off") for n in range(1, active + 1))
+    finished_ones = (ledger(FIRST_FINISHED + n, "done", "landed", "landed") for n in range(finished))
+    write(bare, [made for drafts in (*active_ones, *finished_ones) for made in drafts])
 
 
 def _wait_for_listings(world: World, mark: int, within: float = 20.0) -> None:

@@ -103,22 +103,30 @@ def verify_tail(
 
 def place_is_sound(active: Entry | None, done: Entry | None) -> Placed | Misplaced:
     """Whether a ticket's two refs and their records agree: under `done/` stand ended tickets only, under `active/`
-    none, and both at once only during a birth. Both entries are verified ones.
+    none, and both at once during a birth and only then. Both entries are verified ones.
+
+    A first commit that shows under `active/` alone was seen before its birth in one place and after it in the other: a
+    claim built on that would leave `done/` behind, and the ledger in two places for good (the ownership protocol, R10).
     """
+    newborn = active is not None and _is_newborn(active)
     if active is not None and done is not None:
-        record = active.record
-        newborn = isinstance(record, Record) and record.status == "unclaimed" and active.parent is None
         if active.sha == done.sha and newborn:
             return Placed("active", unborn=True)
         return Misplaced("the ticket's ledger stands under active and under done at once", active.sha)
     entry = active or done
     if entry is None:
         return Placed(None)
+    if newborn:
+        return Misplaced("the ticket's first commit stands under active but not under done", entry.sha)
     record = entry.record
     ended = isinstance(record, Record) and record.status in TERMINAL
     if active is not None:
         return Misplaced("an ended ticket stands under active", entry.sha) if ended else Placed("active")
     return Placed("done") if ended else Misplaced("a ticket that has not ended stands under done", entry.sha)
+
+
+def _is_newborn(entry: Entry) -> bool:
+    return entry.parent is None and isinstance(entry.record, Record) and entry.record.status == "unclaimed"
 
 
 def _coherent(entry: Entry, ticket: int) -> Record | Tampered | Unreadable | NewerSchema:

@@ -326,6 +326,24 @@ async def test_a_birth_between_two_looks_is_no_damage(plain: World, monkeypatch:
     assert (read.entry, read.unborn) == (born.entry, True)
 
 
+async def test_a_claim_after_a_half_seen_birth_leaves_nothing_behind(
+    plain: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    born = await plain.born()
+    match, calls = plain.repo.matching_refs, itertools.count()
+
+    async def torn(ref: str) -> list[RefValue]:
+        return [] if next(calls) < 2 and "/done/" in ref else await match(ref)
+
+    monkeypatch.setattr(plain.repo, "matching_refs", torn)
+    read = await plain.replica().read(TICKET)
+    assert isinstance(read, Standing)
+    assert (read.entry, read.unborn) == (born.entry, True)
+    won = await plain.change(read, "claimed", status="working", generation=1, lease=plain.writers.lease())
+    assert isinstance(won, Won)
+    assert await match(plain.writers.refs.done(TICKET)) == []
+
+
 async def test_looks_that_never_agree_are_no_answer(plain: World, monkeypatch: pytest.MonkeyPatch) -> None:
     await plain.born()
     match, calls = plain.repo.matching_refs, itertools.count()
