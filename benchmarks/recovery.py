@@ -27,6 +27,7 @@ from app.drill import world as names
 from app.drill.door import Passage
 from app.drill.long_ledgers import Ledger, lengthen
 from app.drill.proof import Attempt
+from app.drill.story import APART
 from app.drill.world import World
 from app.ledger.seals import LeaseSealer, ServiceSealer
 from app.service.keys import parse_lease_keys, parse_seal_keys
@@ -34,7 +35,6 @@ from app.service.keys import parse_lease_keys, parse_seal_keys
 MOST = 17
 """REST and GraphQL requests that a recovery may take."""
 TOKEN_LIFE_S = 3600
-APART = ("token mint", "permission look-up", "git")
 
 
 @dataclass(frozen=True)

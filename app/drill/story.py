@@ -48,6 +48,8 @@ PROOFS = (
 STEP_IDS = tuple(str(n) for n in range(1, len(names.STEPS) + 1))
 PATIENCE = 20.0
 """Seconds until a step that is not proved counts as failed; most take well under one."""
+APART = ("token mint", "permission look-up", "git")
+"""What is counted beside a recovery's requests, also where it is none."""
 SETTLED = 5.0
 """Seconds after an attempt at which GitHub must still show the same."""
 
@@ -239,7 +241,7 @@ def sort_requests(
 ) -> tuple[dict[str, int], dict[str, int]]:
     """The service's requests by step of the recovery, and apart from them token mint, permission and git."""
     by_step: Counter[str] = Counter()
-    apart: Counter[str] = Counter()
+    apart: Counter[str] = Counter(dict.fromkeys(APART, 0))
     for request in served:
         path, kind, n = str(request["path"]), str(request["kind"]), int(str(request["n"]))
         if kind == "token" or path.endswith("/access_tokens"):

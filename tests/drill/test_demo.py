@@ -10,7 +10,7 @@ import pytest
 from app.drill import proofs_of_work as proofs
 from app.drill.proof import NotProved
 from app.drill.scripted_agent import must_push, tasks_of
-from app.drill.story import PROOFS, Story
+from app.drill.story import APART, PROOFS, Story
 from app.drill.telling import Result, Telling
 from app.drill.world import TICKET, World
 
@@ -38,6 +38,7 @@ def test_the_demo_proves_every_step() -> None:
     assert told["duplicates"] == 0
     assert told["seed"] == 7
     assert 0 < told["recovery_requests"] <= 17
+    assert set(told["requests_apart"]) == set(APART)
 
 
 @pytest.mark.slow
