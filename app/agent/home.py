@@ -106,8 +106,8 @@ class Home:
             yield
 
     def ignore(self, git_exclude: Path) -> None:
-        """Adds the folder to git's own ignore file of this clone (`.git/info/exclude`), once."""
-        line = f"/{FOLDER}/"
+        """Adds the folder, wherever in the clone it stands, to git's own ignore file (`.git/info/exclude`), once."""
+        line = f"{FOLDER}/"
         text = git_exclude.read_text(encoding="utf-8", errors="surrogateescape") if git_exclude.exists() else ""
         if line in text.splitlines():
             return

@@ -1,6 +1,7 @@
 """A folder `.agent-recovery` counts only where nobody else can have put it: it says where the tokens are sent."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,16 @@ def test_a_trap_in_the_folder_itself_gets_no_token(world: World, command: list[s
     assert done.code == 2
     assert "not yours alone" in done.json["error"]["message"]
     assert len(world.service.calls) == sent
+
+
+def test_a_lease_folder_below_the_top_of_a_clone_is_never_staged(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    below = tmp_path / "docs"
+    below.mkdir()
+    home = Home.at(below)
+    home.write("lease.json", "{}")
+    home.ignore(tmp_path / ".git" / "info" / "exclude")
+    (below / "page.md").write_text("x")
+    subprocess.run(["git", "add", "-A"], cwd=tmp_path, check=True)
+    staged = subprocess.run(["git", "diff", "--cached", "--name-only"], cwd=tmp_path, check=True, capture_output=True)
+    assert staged.stdout.decode().split() == ["docs/page.md"]
