@@ -110,7 +110,7 @@ class Claiming:
         return None
 
     def _claimable(self, view: View) -> tuple[Policy, Issue]:
-        policy, issue_ = _claimable(view)
+        policy, issue_ = _policy_and_issue(view)
         if self._resume:
             return policy, issue_
         # The operator's switch for incidents: interrupted tickets are found and shown, not resumed.
@@ -188,7 +188,7 @@ class Claiming:
         )
 
 
-def _claimable(view: View) -> tuple[Policy, Issue]:
+def _policy_and_issue(view: View) -> tuple[Policy, Issue]:
     """The policy and Issue of a ticket that could be claimed at all. Raises Refused."""
     if view.frozen is not None:
         raise Refused(frozen_refusal(view))

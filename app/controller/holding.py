@@ -159,7 +159,8 @@ class Holding:
         if not isinstance(judge(standing.entries, highest, standing.earlier), Current):
             raise Refused(_unusable())
         await self._heartbeats.beat(Holder(repo.id, str(ticket), lease.generation, lease.nonce))
-        half_gone = self._views.now() + (lease.expires_at - lease.granted_at) / 2 >= lease.expires_at
+        last_sign = lease.renewed_at or lease.granted_at
+        half_gone = self._views.now() >= last_sign + (lease.expires_at - last_sign) / 2
         unseen = not any(w.commit_prefix == standing.entry.sha for w in highest)
         if half_gone or unseen or standing.tail >= SEAL_EVERY:
             await self._pokes.poke(str(TicketKey(repo.full_name, ticket)))

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from app.controller.view import View
 from app.controller.witnessing import Witnessing
 from app.domain.model import Instant
+from app.domain.outcome import Blocked, Code, Refused
 from app.domain.record import Record
 from app.github.refs import RefUpdate
 from app.ledger.api import Lost, Standing, Undecided, Won
+from app.ledger.codec import NotStorable
 
 FRESH_S = 5.0
 """How long a won compare-and-set is taken as the present head without reading it again (narrows R4's window)."""
@@ -50,20 +52,25 @@ class Journal:
         request: str | None = None,
     ) -> Journaled | Lost | Undecided:
         """Put `record` on top of `base` under `active/`. `record.sequence` is set here; `also` are other refs that move
-        in the same update. The published commit becomes the second parent, so it stays reachable.
+        in the same update. The published commit becomes the second parent, so it stays reachable. Raises Refused where
+        the record is too large even after everything that may be left out was left out.
         """
         sequence = base.record.sequence + 1 if base else 1
         published = record.published.sha if record.published else None
-        outcome = await view.ledger.write(
-            view.ticket,
-            base=base,
-            record=record.model_copy(update={"sequence": sequence}),
-            event=event,
-            code_parent=published if base else None,
-            also=also,
-            request=request,
-            when=when,
-        )
+        try:
+            outcome = await view.ledger.write(
+                view.ticket,
+                base=base,
+                record=record.model_copy(update={"sequence": sequence}),
+                event=event,
+                code_parent=published if base else None,
+                also=also,
+                request=request,
+                when=when,
+            )
+        except NotStorable as full:
+            reason, remedy = f"the ticket's record cannot be written: {full}", "a person has to look at its ledger"
+            raise Refused(Blocked(Code.RECORD_FULL, reason, remedy)) from full
         if not isinstance(outcome, Won):
             return outcome
         await self._witnessing.saw(view.repo, view.ledger, outcome.standing)

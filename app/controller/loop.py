@@ -15,6 +15,7 @@ from app.controller.round import Ended, Rounds
 from app.controller.sweep import Sweeper
 from app.controller.view import Gone
 from app.domain.keys import RepositoryKey, TicketKey, parse_key
+from app.domain.outcome import Refused
 from app.github.budget import counting
 from app.github.errors import GitHubError, Moved, RateLimited, Suspended
 
@@ -75,7 +76,7 @@ class Loop:
             return None
         except RateLimited as error:
             return error.retry_at
-        except GitHubError as error:
+        except (GitHubError, Refused) as error:
             return self._later(poke.key, str(error))
         except Exception as error:
             # A fault of ours must not stop the other keys; it is seen in the log and tried again.

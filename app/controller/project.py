@@ -27,9 +27,8 @@ from app.ledger.api import Standing
 
 @dataclass(frozen=True)
 class Images:
-    """Images that were just created: what the observation does not know yet. `pr` is open when it is set."""
+    """Images that were just created: what the observation does not know yet."""
 
-    pr: int | None = None
     comment: int | None = None
     check_run: int | None = None
 

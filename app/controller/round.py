@@ -24,8 +24,9 @@ from app.controller.reporting import Reporter
 from app.controller.view import View, Views, readable
 from app.domain import gates, permits
 from app.domain.decide import Situation, decide
-from app.domain.fencing import AtPublished, Head
+from app.domain.fencing import Head
 from app.domain.keys import TicketKey
+from app.domain.model import ZERO_SHA
 from app.domain.plan import (
     Adopt,
     CreateCheckRun,
@@ -135,7 +136,7 @@ class Rounds:
         for action in plan:
             log.info("planned", ticket=view.ticket, action=type(action).__name__, reason=action.reason)
         if plan and isinstance(plan[0], Adopt):
-            return await self._adopt(view, standing, head, plan[0].permits, author)
+            return await self._adopt(view, standing, head, plan[0], author)
         if plan and isinstance(plan[0], RestoreBranch):
             return await self._restore(view, standing, plan[0])
         guarded = [a for a in plan if isinstance(a, CreatePull | CreateComment | CreateCheckRun)]
@@ -195,18 +196,17 @@ class Rounds:
             standing = readable(now)
         return Again("others kept writing while the results were written", lost=True)
 
-    async def _adopt(
-        self, view: View, standing: Standing, head: Head, adoptable: Sequence[Permit], author: str
-    ) -> Ended | Again:
-        found = await self._actor.probe(view, adoptable)
-        record = permits.adopted(settle(standing.record, found), tuple(adoptable), author=author, now=view.now)
+    async def _adopt(self, view: View, standing: Standing, head: Head, action: Adopt, author: str) -> Ended | Again:
+        found = await self._actor.probe(view, action.permits)
+        record = permits.adopted(settle(standing.record, found), action.permits, author=author, now=view.now)
         journaled = await self._journal.write(view, standing, record, "permits adopted", when=view.now)
         if not isinstance(journaled, Journaled):
             return _unwritten(view, journaled)
         standing = journaled.standing
         mine = [p for p in standing.record.open if p.author == author]
-        wanted = [p for p in mine if _still_wanted(p, standing.record, head)]
-        dropped: list[Result] = [NotSent(p) for p in mine if p not in wanted]
+        may_go = {p.id for p in action.again}
+        wanted = [p for p in mine if p.id in may_go]
+        dropped: list[Result] = [NotSent(p) for p in mine if p.id not in may_go]
         results = [*dropped, *await self._actor.send(view, journaled, head, wanted)]
         settled = await self._settled(view, standing, results)
         if not isinstance(settled, Standing):
@@ -220,13 +220,12 @@ class Rounds:
         moment; the foreign head is kept.
         """
         name = f"refs/heads/{action.branch}"
-        zero = "0" * 40
-        also = [RefUpdate(name, action.found or zero, action.published, force=True)]
+        also = [RefUpdate(name, action.found or ZERO_SHA, action.published, force=True)]
         if action.found is not None:
             kept = view.ledger.refs.recovered(view.ticket, action.found)
             # Already kept, or its name blocked by a ref below it: keeping it must not stop the branch from coming back.
             if not await view.repo.matching_refs(kept.removeprefix("refs/")):
-                also.append(RefUpdate(kept, zero, action.found))
+                also.append(RefUpdate(kept, ZERO_SHA, action.found))
         projections = standing.record.projections
         if action.reopen_pr is not None:
             projections = projections.model_copy(update={"reopen_pr": action.reopen_pr})
@@ -289,7 +288,12 @@ def _noted(record: Record, plan: Plan, now: datetime) -> Record:
     """The record with what this plan writes down without any outside write."""
     for action in plan:
         if isinstance(action, StampLease) and record.lease is not None:
-            lease = record.lease.model_copy(update={"expires_at": action.expires_at, "renewals_seen": record.renewals})
+            renewed = {
+                "expires_at": action.expires_at,
+                "renewed_at": action.alive_at,
+                "renewals_seen": record.renewals,
+            }
+            lease = record.lease.model_copy(update=renewed)
             attempts = gates.after_life(record.attempts, now=action.alive_at)
             record = record.model_copy(update={"lease": lease, "attempts": attempts})
         elif isinstance(action, NoteProgress):
@@ -328,10 +332,4 @@ def _event_of(plan: Plan) -> str:
 
 def _images(results: Sequence[Result]) -> Images:
     made = {r.permit.kind: r.number for r in results if isinstance(r, Made)}
-    return Images(pr=made.get("pr_create"), comment=made.get("comment_create"), check_run=made.get("check_run_create"))
-
-
-def _still_wanted(permit: Permit, record: Record, head: Head) -> bool:
-    if permit.kind == "check_run_create":
-        return permit.target.generation == record.generation
-    return not (permit.kind == "pr_create" and isinstance(head, AtPublished) and record.projections.pr_number)
+    return Images(comment=made.get("comment_create"), check_run=made.get("check_run_create"))

@@ -68,16 +68,22 @@ def decide(s: Situation) -> Plan:
     if isinstance(standing, permits.NotDue):
         return (Wait("somebody else is in the middle of a write", standing.until),)
     if isinstance(standing, permits.Adoptable):
-        return (Adopt(standing.permits, "their author is gone, or their time is up"),)
+        wanted = {target_of(a) for a in _rules(s) if isinstance(a, CreatePull | CreateComment | CreateCheckRun)}
+        again = tuple(p for p in standing.permits if (p.kind, p.target) in wanted)
+        return (Adopt(standing.permits, again, "their author is gone, or their time is up"),)
+    return tuple(
+        _unless_refused(s, a) if isinstance(a, CreatePull | CreateComment | CreateCheckRun) else a for a in _rules(s)
+    )
+
+
+def _rules(s: Situation) -> Plan:
+    """What the ticket needs, whatever is open or was refused."""
     over = _over_by_a_person(s)
     if over is not None:
         return (over,)
     if isinstance(s.head, Tampered):
         return (_restoration(s, s.head),)
-    rules = (*_renewal(s), *_pull(s), *_comment(s), *_check_run(s), *_draft(s))
-    return tuple(
-        _unless_refused(s, a) if isinstance(a, CreatePull | CreateComment | CreateCheckRun) else a for a in rules
-    )
+    return (*_renewal(s), *_pull(s), *_comment(s), *_check_run(s), *_draft(s))
 
 
 def _unless_refused(s: Situation, action: Guarded) -> Guarded | Wait:

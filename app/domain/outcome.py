@@ -28,6 +28,7 @@ class Code(StrEnum):
     ATTEMPTS_EXHAUSTED = "attempts_exhausted"
     HELD = "held"
     FROZEN = "frozen"
+    RECORD_FULL = "record_full"
     SUSPENDED = "installation_suspended"
     LEASE_LIVE = "lease_live"
     LOST_RACE = "lost_race"
@@ -61,6 +62,7 @@ _EXITS: dict[Code, int] = {
     Code.ATTEMPTS_EXHAUSTED: Exit.GATE_CLOSED,
     Code.HELD: Exit.GATE_CLOSED,
     Code.FROZEN: Exit.GATE_CLOSED,
+    Code.RECORD_FULL: Exit.GATE_CLOSED,
     Code.SUSPENDED: Exit.GATE_CLOSED,
     Code.FORBIDDEN: Exit.GATE_CLOSED,
     Code.ISSUE_CLOSED: Exit.GATE_CLOSED,

@@ -8,9 +8,14 @@ from app.domain.record import Permit, PermitKind, Target
 
 @dataclass(frozen=True)
 class Adopt:
-    """Take over permits whose author is gone: probe, then compare-and-set the author."""
+    """Take over permits whose author is gone: probe, then compare-and-set the author.
+
+    `again` are those that may be sent again where the probe finds nothing, because the decision behind them stands (the
+    ownership protocol, R3). The others are given up: what an earlier send may still do is harmless.
+    """
 
     permits: tuple[Permit, ...]
+    again: tuple[Permit, ...]
     reason: str
 
 
@@ -57,7 +62,6 @@ class CreatePull:
     head_sha: str
     base: str
     reason: str
-    replaces: int | None = None
 
 
 @dataclass(frozen=True)

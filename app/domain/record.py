@@ -29,8 +29,6 @@ TERMINAL: frozenset[str] = frozenset({"landed", "cancelled", "abandoned"})
 AGENT_STATUSES: frozenset[str] = frozenset({"working", "waiting", "ready"})
 
 PermitKind = Literal["pr_create", "comment_create", "check_run_create"]
-PERMIT_CLASS: dict[str, str] = {"pr_create": "M", "comment_create": "C", "check_run_create": "C"}
-"""The classes of the ownership protocol (R3): M = GitHub refuses a second one, C = marker, oldest stays."""
 
 
 class Run(Stored):
@@ -41,7 +39,8 @@ class Run(Stored):
 class Lease(Stored):
     """Who is entitled to work on the ticket now. (generation, nonce) is the fencing identity, compared for
     equality only. `login` is the GitHub account that claimed; `holder` the label the agent gave itself.
-    `renewals_seen` is the record's `renewals` counter at the moment `expires_at` was last stamped.
+    `renewed_at` is the sign of life that `expires_at` was last stamped for, None since the grant; `renewals_seen` the
+    record's `renewals` counter at the moment `expires_at` was last stamped.
     """
 
     generation: int
@@ -51,6 +50,7 @@ class Lease(Stored):
     claim_id_hash: str
     granted_at: Instant
     expires_at: Instant
+    renewed_at: Instant | None = None
     run: Run | None = None
     renewals_seen: int = 0
 

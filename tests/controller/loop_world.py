@@ -58,9 +58,16 @@ class LoopWorld:
         database = Database(f"sqlite:///{self.folder}/{secrets.token_hex(4)}.db")
         clock = github.clock.now
         self._opened.append((github, database))
-        return Controller(
-            github=github, database=database, pokes=PokeStore(database, clock), keys=self.keys, clock=clock
-        )
+        self.pokes = PokeStore(database, clock)
+        return Controller(github=github, database=database, pokes=self.pokes, keys=self.keys, clock=clock)
+
+    async def poked(self) -> list[str]:
+        """Takes and ends every due poke of the newest controller; its keys."""
+        keys = []
+        while (poke := await self.pokes.take("test")) is not None:
+            keys.append(poke.key)
+            await self.pokes.settle(poke, None)
+        return keys
 
     async def close(self) -> None:
         self.http.close()

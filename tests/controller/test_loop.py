@@ -7,7 +7,7 @@ import pytest
 from loop_world import Agent, LoopWorld, claims_of
 
 from app.controller.controller import Controller
-from app.domain.agent_api import CheckpointRequest
+from app.domain.agent_api import CheckpointRequest, HeartbeatRequest
 from app.domain.outcome import Code, Refused
 from app.emulator.client import Emulator
 
@@ -164,3 +164,30 @@ async def test_a_fenced_push_runs_no_hook_of_the_repository(world: LoopWorld) ->
     pushed = agent.push_commit(sha, "one")
     assert type(pushed).__name__ == "Pushed"
     assert not (agent.folder / "ran").exists()
+
+
+async def test_heartbeats_wake_the_loop_only_when_half_of_the_renewed_time_is_gone(world: LoopWorld) -> None:
+    controller, agent, _ = await _published(world)
+    claims, beat = claims_of(agent.grant), HeartbeatRequest()
+    await world.poked()
+    woken = []
+    # Every two minutes for half an hour: a lease of 15 minutes is stamped about every 8, not at every beat.
+    for _ in range(15):
+        world.emulator.advance(120)
+        await controller.heartbeat("acme", "shop", world.ticket, claims, beat)
+        woken.append(bool(await world.poked()))
+        if woken[-1]:
+            await world.settle(controller)
+    assert 2 <= sum(woken) <= 5
+
+
+async def test_a_record_that_cannot_be_made_to_fit_is_refused_and_nothing_is_written(world: LoopWorld) -> None:
+    controller, _, _ = await _published(world)
+    view = await controller._views.look("acme", "shop", world.ticket)
+    assert view.standing is not None
+    before = world.ledger()
+    full = view.standing.record.model_copy(update={"burned_shas": tuple(f"{n:040x}" for n in range(2000))})
+    with pytest.raises(Refused) as refused:
+        await controller._claiming._journal.write(view, view.standing, full, "too much", when=view.now)
+    assert refused.value.blocked.code is Code.RECORD_FULL
+    assert world.ledger() == before

@@ -8,9 +8,9 @@ import pytest
 from app.domain.decide import Situation, decide
 from app.domain.fencing import AtPublished, Tampered
 from app.domain.observation import Branch, Issue, Observation, Pull
-from app.domain.plan import RestoreBranch, Wait
+from app.domain.plan import Adopt, CreatePull, RestoreBranch, Wait, target_of
 from app.domain.policy import Policy
-from app.domain.record import Lease, Projections, Published, Record, Work
+from app.domain.record import Lease, Permit, Projections, Published, Record, Work
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 HEAD, BASE = "a" * 40, "b" * 40
@@ -66,3 +66,16 @@ def test_nothing_is_done_against_a_merge(head: AtPublished | Tampered) -> None:
 @pytest.mark.parametrize("issue", [Issue(42, "t", "", "CLOSED", None), None])
 def test_nothing_is_done_against_a_closed_issue(head: AtPublished | Tampered, issue: Issue | None) -> None:
     assert _decide(replace(SEEN, branches=(), issue=issue), head) == (Wait("the Issue is closed or gone"),)
+
+
+@pytest.mark.parametrize(("state", "goes_again"), [("OPEN", True), ("CLOSED", False)])
+def test_an_orphaned_permit_is_sent_again_only_while_its_decision_stands(state: str, goes_again: bool) -> None:
+    kind, target = target_of(CreatePull("ticket/42", HEAD, "release-1", ""))
+    permit = Permit(id="p", kind=kind, target=target, author="gone", round="r", unanswered=True)
+    record = RECORD.model_copy(update={"open": (permit,), "projections": Projections()})
+    seen = replace(SEEN, pulls=(), issue=Issue(42, "Ripen the apples", "", state, "ann"))
+    plan = decide(Situation(seen, record, Policy(), AtPublished(HEAD, True), tail=0, author_is_dead=lambda _: True))
+    assert [type(action) for action in plan] == [Adopt]
+    assert isinstance(plan[0], Adopt)
+    assert plan[0].permits == (permit,)
+    assert plan[0].again == ((permit,) if goes_again else ())
