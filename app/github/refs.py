@@ -11,6 +11,7 @@ from app.domain.observation import Branch
 from app.github.access import RepositoryAccess
 from app.github.errors import GitHubError, GraphQLFailed, NotFound, RefsUndecided, ServerError, Unanswered
 from app.github.receive_pack import advertised_capabilities, report_of, request_body
+from app.github.session import PER_PAGE
 from app.github.shapes import RefShape, read
 from app.github.wire import Call
 
@@ -54,6 +55,21 @@ class Refs(RepositoryAccess):
         pages = await self.session.pages(_MATCHING, self._at(ref=full.removeprefix("refs/")))
         shapes = [shape for page in pages for shape in read(list[RefShape], page.body, Call("GET", _MATCHING))]
         return [RefValue(shape.ref, shape.object.sha) for shape in shapes if shape.ref.startswith(full)]
+
+    async def exact_ref(self, name: str) -> str | None:
+        """What exactly this ref (full name) points to; None where it does not stand.
+
+        One request, however many refs begin with the name: git lists refs in order, and a name comes before all that it
+        begins. Only a page that is out of order makes the rest be read.
+        """
+        values = {"ref": name.removeprefix("refs/")}
+        first = await self.session.get(_MATCHING, self._at(**values), {"per_page": PER_PAGE})
+        shapes = read(list[RefShape], first.body, Call("GET", _MATCHING))
+        found = next((shape.object.sha for shape in shapes if shape.ref == name), None)
+        names = [shape.ref for shape in shapes]
+        if found is not None or not first.has_next_page or names == sorted(names):
+            return found
+        return next((value.sha for value in await self.matching_refs(name) if value.name == name), None)
 
     async def find_branches(self, prefix: str) -> list[Branch]:
         """Branches whose name starts with `prefix`."""

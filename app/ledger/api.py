@@ -266,7 +266,9 @@ class ApiLedger:
         return _standing(known, to, unborn=base is None)
 
     async def _look(self, ticket: int) -> Standing | Damaged | _Doubtful:
-        active, done = await asyncio.gather(self._head(self.refs.active(ticket)), self._head(self.refs.done(ticket)))
+        active, done = await asyncio.gather(
+            self._repo.exact_ref(self.refs.active(ticket)), self._repo.exact_ref(self.refs.done(ticket))
+        )
         found: dict[str, _Verified] = {}
         for sha in dict.fromkeys(sha for sha in (active, done) if sha is not None):
             try:
@@ -286,10 +288,6 @@ class ApiLedger:
         if placed.place is None or head is None:
             return _Doubtful(Absent())
         return _standing(found[head], placed.place, placed.unborn)
-
-    async def _head(self, ref: str) -> str | None:
-        """What exactly this ref points to; GitHub matches by prefix."""
-        return next((value.sha for value in await self._repo.matching_refs(ref) if value.name == ref), None)
 
     async def _verified(self, ticket: int, sha: str) -> _Verified | Damaged:
         """How the chain from this head is judged. Raises NotFound where it is no commit."""

@@ -142,7 +142,8 @@ class Mover:
 
     async def _values(self, names: Iterable[str]) -> dict[str, str]:
         """What each ref points to, those that stand."""
-        return {name: v.sha for name in sorted(names) for v in await self._repo.matching_refs(name) if v.name == name}
+        found = {name: await self._repo.exact_ref(name) for name in sorted(names)}
+        return {name: sha for name, sha in found.items() if sha is not None}
 
     async def _holds(self, move: Move, values: dict[str, str]) -> bool:
         heads = {values[name] for name in move.ledgers if name in values}

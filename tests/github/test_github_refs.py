@@ -151,3 +151,37 @@ async def test_a_push_that_is_forbidden_is_a_refusal(repository: Repository, wir
     wire.get(f"{GIT}/info/refs").respond(403, text="Write access to repository not granted.")
     with pytest.raises(Forbidden):
         await repository.receive_pack([MOVE])
+
+
+def _page(*names: str) -> list[dict[str, Any]]:
+    return [{"ref": name, "object": {"sha": A, "type": "commit"}} for name in names]
+
+
+MANY = {"Link": '<https://api.github.com/x?page=2>; rel="next"'}
+PREFIXED = tuple(f"{REF}{n}" for n in range(3))
+
+
+@pytest.mark.parametrize(
+    ("first", "headers", "expected", "requests"),
+    [
+        (_page(REF), {}, A, 1),
+        (_page(), {}, None, 1),
+        (_page(*PREFIXED), {}, None, 1),
+        (_page(REF, *PREFIXED), MANY, A, 1),
+        (_page(*PREFIXED), MANY, None, 1),  # in order: the name itself would have come first
+        (_page(*reversed(PREFIXED)), MANY, A, 3),  # out of order: it may stand on a later page
+    ],
+)
+async def test_one_ref_is_one_request_however_many_begin_like_it(
+    repository: Repository,
+    wire: respx.MockRouter,
+    first: list[dict[str, Any]],
+    headers: dict[str, str],
+    expected: str | None,
+    requests: int,
+) -> None:
+    pages = {"1": httpx.Response(200, json=first, headers=headers), "2": httpx.Response(200, json=_page(REF))}
+    route = wire.get(path="/repos/octo-org/demo/git/matching-refs/agent-recovery/active/42")
+    route.side_effect = lambda request: pages[request.url.params.get("page", "1")]
+    assert await repository.exact_ref(REF) == expected
+    assert route.call_count == requests

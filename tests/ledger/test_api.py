@@ -21,7 +21,7 @@ from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
 from app.emulator.client import Emulator
 from app.github.client import GitHub
 from app.github.errors import NotFound, RefsUndecided, ServerError
-from app.github.refs import RefUpdate, RefValue
+from app.github.refs import RefUpdate
 from app.github.repository import Repository
 from app.ledger.agent_commits import amend_as_agent
 from app.ledger.api import Absent, ApiLedger, Damaged, LedgerCache, Lost, Standing, Undecided, Won
@@ -296,16 +296,15 @@ async def test_what_shows_only_while_the_ledger_is_being_moved_is_not_believed(
 ) -> None:
     base = await plain.claimed()
     ended = (await plain.change(base, status="cancelled", to="done")).standing
-    match, calls = plain.repo.matching_refs, itertools.count()
+    exact, calls = plain.repo.exact_ref, itertools.count()
 
-    async def torn(ref: str) -> list[RefValue]:
+    async def torn(ref: str) -> str | None:
         if next(calls) < 2:
-            active = [RefValue(plain.writers.refs.active(TICKET), base.entry.sha)]
-            done = [RefValue(plain.writers.refs.done(TICKET), ended.entry.sha)]
-            return [] if shown == "in no place" else active + done
-        return await match(ref)
+            both = {plain.writers.refs.active(TICKET): base.entry.sha, plain.writers.refs.done(TICKET): ended.entry.sha}
+            return None if shown == "in no place" else both.get(ref)
+        return await exact(ref)
 
-    monkeypatch.setattr(plain.repo, "matching_refs", torn)
+    monkeypatch.setattr(plain.repo, "exact_ref", torn)
     read = await plain.replica().read(TICKET)
     assert isinstance(read, Standing)
     assert (read.place, read.entry) == ("done", ended.entry)
@@ -313,14 +312,14 @@ async def test_what_shows_only_while_the_ledger_is_being_moved_is_not_believed(
 
 async def test_a_birth_between_two_looks_is_no_damage(plain: World, monkeypatch: pytest.MonkeyPatch) -> None:
     born = await plain.born()
-    match, calls = plain.repo.matching_refs, itertools.count()
+    exact, calls = plain.repo.exact_ref, itertools.count()
 
-    async def torn(ref: str) -> list[RefValue]:
+    async def torn(ref: str) -> str | None:
         # The first look came before the birth. In the second the place under active was read before it, done after.
         number = next(calls)
-        return [] if number < 2 or (number < 4 and "/active/" in ref) else await match(ref)
+        return None if number < 2 or (number < 4 and "/active/" in ref) else await exact(ref)
 
-    monkeypatch.setattr(plain.repo, "matching_refs", torn)
+    monkeypatch.setattr(plain.repo, "exact_ref", torn)
     read = await plain.replica().read(TICKET)
     assert isinstance(read, Standing)
     assert (read.entry, read.unborn) == (born.entry, True)
@@ -330,28 +329,28 @@ async def test_a_claim_after_a_half_seen_birth_leaves_nothing_behind(
     plain: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     born = await plain.born()
-    match, calls = plain.repo.matching_refs, itertools.count()
+    exact, calls = plain.repo.exact_ref, itertools.count()
 
-    async def torn(ref: str) -> list[RefValue]:
-        return [] if next(calls) < 2 and "/done/" in ref else await match(ref)
+    async def torn(ref: str) -> str | None:
+        return None if next(calls) < 2 and "/done/" in ref else await exact(ref)
 
-    monkeypatch.setattr(plain.repo, "matching_refs", torn)
+    monkeypatch.setattr(plain.repo, "exact_ref", torn)
     read = await plain.replica().read(TICKET)
     assert isinstance(read, Standing)
     assert (read.entry, read.unborn) == (born.entry, True)
     won = await plain.change(read, "claimed", status="working", generation=1, lease=plain.writers.lease())
     assert isinstance(won, Won)
-    assert await match(plain.writers.refs.done(TICKET)) == []
+    assert await exact(plain.writers.refs.done(TICKET)) is None
 
 
 async def test_looks_that_never_agree_are_no_answer(plain: World, monkeypatch: pytest.MonkeyPatch) -> None:
     await plain.born()
-    match, calls = plain.repo.matching_refs, itertools.count()
+    exact, calls = plain.repo.exact_ref, itertools.count()
 
-    async def torn(ref: str) -> list[RefValue]:
-        return [] if next(calls) // 2 % 2 == 0 or "/active/" in ref else await match(ref)
+    async def torn(ref: str) -> str | None:
+        return None if next(calls) // 2 % 2 == 0 or "/active/" in ref else await exact(ref)
 
-    monkeypatch.setattr(plain.repo, "matching_refs", torn)
+    monkeypatch.setattr(plain.repo, "exact_ref", torn)
     with pytest.raises(ServerError, match="at every look"):
         await plain.replica().read(TICKET)
 
@@ -607,15 +606,15 @@ async def test_our_write_landed_and_somebody_built_on_it_before_we_read(
 async def test_a_read_that_lags_is_asked_again(plain: World, monkeypatch: pytest.MonkeyPatch, shown: str) -> None:
     first = await plain.claimed()
     second = (await plain.change(first)).standing
-    match, calls = plain.repo.matching_refs, itertools.count()
+    exact, calls = plain.repo.exact_ref, itertools.count()
 
-    async def lagging(ref: str) -> list[RefValue]:
+    async def lagging(ref: str) -> str | None:
         if next(calls) < 4:
-            old = [RefValue(plain.writers.refs.active(TICKET), first.entry.sha)]
-            return old if shown == "an older commit" else []
-        return await match(ref)
+            old = first.entry.sha if ref == plain.writers.refs.active(TICKET) else None
+            return old if shown == "an older commit" else None
+        return await exact(ref)
 
-    monkeypatch.setattr(plain.repo, "matching_refs", lagging)
+    monkeypatch.setattr(plain.repo, "exact_ref", lagging)
     plain.emulator.fault("drop_after", match=UPDATE)
     assert isinstance(await plain.change(second), Won)
 
