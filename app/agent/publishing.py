@@ -59,6 +59,8 @@ def adopt(sha: str, *, dry_run: bool, as_json: bool) -> None:
 def _publish(
     home: Home, planned: pushing.Plan, as_json: bool, *, adopted: str | None = None, rewind: bool = False
 ) -> None:
+    if planned.uses_lfs:
+        show.warn(f"this branch keeps files in git-lfs: run `git lfs push origin {planned.lease.branch}` too")
     done = pushing.publish(home, planned, adopted=adopted, rewind=rewind)
     beat = _heartbeat(planned, done.ledger_commit)
     if planned.left_behind:

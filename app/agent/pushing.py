@@ -34,6 +34,8 @@ class Plan:
     changes: tuple[Change, ...]
     left_behind: tuple[str, ...]
     """Changed and untracked files that stay on this machine."""
+    uses_lfs: bool
+    """The commit keeps files in git-lfs, whose own upload is a hook, and no hook runs in our push."""
 
 
 def plan(home: Home, status: Status) -> Plan:
@@ -66,6 +68,7 @@ def plan(home: Home, status: Status) -> Plan:
         checkpoint=checkpoint,
         changes=changes,
         left_behind=(*state.changed, *state.untracked),
+        uses_lfs=workspace.uses_lfs(code_sha),
     )
 
 

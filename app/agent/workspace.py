@@ -206,6 +206,10 @@ class Workspace:
         # A build that was cut off before its first setting is ours too: the lease in the folder says so.
         return self._try("config", "--local", "--get", "remote.origin.url") in (clone_url, None)
 
+    def uses_lfs(self, sha: str) -> bool:
+        """Whether a commit's attributes hand files to git-lfs."""
+        return self._try("grep", "-q", "filter=lfs", sha, "--", ":(glob)**/.gitattributes") is not None
+
     def _git(self, *arguments: str) -> str:
         done = subprocess.run(
             ["git", *QUIET, *arguments],

@@ -26,7 +26,7 @@ def demo(
 ) -> None:
     """An agent dies, a fresh one goes on, the dead one comes back: proved on a GitHub that runs on this machine."""
     from app.drill.play import play
-    from app.drill.telling import Telling
+    from app.drill.telling import Result, Telling
     from app.drill.world import new_folder
 
     # A polite end is an end all the same: what was started is stopped.
@@ -34,8 +34,9 @@ def demo(
     folder = new_folder()
     telling = Telling(quiet=as_json)
 
-    def hold() -> None:
+    def hold(result: Result) -> None:
         if keep:
+            telling.still_running(result)
             typer.echo("Everything is still running; Ctrl-C ends it.", err=as_json)
             with contextlib.suppress(KeyboardInterrupt):
                 threading.Event().wait()

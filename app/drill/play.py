@@ -17,7 +17,7 @@ def play(
     *,
     seed: int,
     telling: Telling,
-    at_end: Callable[[], None] = lambda: None,
+    at_end: Callable[[Result], None] = lambda _: None,
     as_data: Callable[[dict[str, Any]], None] | None = None,
 ) -> Result:
     """Plays the story once in `folder` and stops everything it started, after `at_end` returns.
@@ -44,7 +44,7 @@ def play(
         telling.summary(result)
         if as_data is not None:
             as_data(result.data())
-        at_end()
+        at_end(result)
         return result
     finally:
         telling.settle()

@@ -112,5 +112,8 @@ class Telling:
         self._console.print(table)
         for name, why in result.failed.items():
             self._console.print(f"not proved: {name}: {why}", markup=False, style="red")
+
+    def still_running(self, result: Result) -> None:
+        """Where everything can be looked at, as long as it runs."""
         for name, url in result.urls.items():
             self._console.print(f"{name}: {url}", markup=False)

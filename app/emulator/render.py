@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 from app.emulator.clock import to_stamp
 from app.emulator.ids import node_id
+from app.emulator.merge_state import mergeability_key, mergeable_state
+from app.emulator.people import account_of, association, role_flags
 from app.emulator.state import (
     Account,
     App,
@@ -442,42 +443,3 @@ class Render:
 def signature(signed: Any) -> Json:
     """Name, e-mail and date (UTC) of a git signature."""
     return {"name": signed.name, "email": signed.email, "date": to_stamp(signed.time)}
-
-
-def account_of(world: World, email: str) -> Account | None:
-    """The account an e-mail address of a commit belongs to, as GitHub matches it."""
-    return next((a for a in world.accounts.values() if a.email == email), None)
-
-
-def association(repo: Repository, account: Account) -> str:
-    """``author_association``: the owner, a collaborator, or none of them."""
-    if account is repo.owner:
-        return "OWNER"
-    return "COLLABORATOR" if account.login.lower() in repo.collaborators else "NONE"
-
-
-def role_flags(role: str) -> dict[str, bool]:
-    """A role as the ``permissions`` object of a repository."""
-    order = ("read", "triage", "write", "maintain", "admin")
-    rank = order.index(role) if role in order else -1
-    names = {"pull": 0, "triage": 1, "push": 2, "maintain": 3, "admin": 4}
-    return {name: rank >= needed for name, needed in names.items()}
-
-
-def mergeability_key(pull: PullRequest) -> tuple[str, str]:
-    """What a computed mergeability holds for: these two commits and no others."""
-    return pull.head_sha, pull.repo.git.branch(pull.base_ref) or ""
-
-
-def mergeable_state(pull: PullRequest, mergeable: bool | None) -> str:
-    """``mergeable_state`` for a known or unknown mergeability."""
-    if mergeable is None:
-        return "unknown"
-    if not mergeable:
-        return "dirty"
-    return "draft" if pull.draft else "clean"
-
-
-def etag(identity_key: str, body: bytes) -> str:
-    """A weak validator that differs between identities, as GitHub's do."""
-    return 'W/"' + hashlib.sha256(identity_key.encode() + b"\0" + body).hexdigest() + '"'

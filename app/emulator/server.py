@@ -18,10 +18,10 @@ from app.emulator.control import control
 from app.emulator.errors import ApiError, not_found
 from app.emulator.faults import Fault, Faults
 from app.emulator.graphql.execute import GraphQL
-from app.emulator.render import etag
 from app.emulator.rest import routes
 from app.emulator.routing import Request, Response, parse_query, split_path
 from app.emulator.traffic import Entry, Traffic, request_id
+from app.emulator.validators import etag
 from app.emulator.world import World
 
 CONTROL = "/_emulator"

@@ -2,6 +2,7 @@
 
 import itertools
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from app.controller.database import Database
+
+sys.path.insert(0, str(Path(__file__).parent))  # for the world that the loop's tests share
 
 _COUNT = itertools.count()
 

@@ -11,7 +11,7 @@ from typing import Any
 from app.emulator.acts.events import record
 from app.emulator.acts.issues import check_length, cross_reference, take_number, tell, touch
 from app.emulator.errors import ApiError, invalid, refused_pull
-from app.emulator.render import mergeability_key
+from app.emulator.merge_state import mergeability_key
 from app.emulator.repos import ZERO, RefChange
 from app.emulator.state import Account, Actor, PullRequest, Repository
 from app.emulator.world import World

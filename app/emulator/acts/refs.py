@@ -10,7 +10,7 @@ import pygit2
 from app.emulator.acts import checks, pulls
 from app.emulator.acts.events import announce
 from app.emulator.clock import to_stamp
-from app.emulator.render import account_of
+from app.emulator.people import account_of
 from app.emulator.repos import ZERO, GitRepo, RefChange, RefsRefused, TreeEntry, is_ref_name
 from app.emulator.state import Actor, Repository
 from app.emulator.world import World

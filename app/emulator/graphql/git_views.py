@@ -12,7 +12,7 @@ from app.emulator.clock import to_stamp
 from app.emulator.graphql.connections import connection, ordered
 from app.emulator.graphql.views import View, shows, view, viewer_of
 from app.emulator.ids import node_id
-from app.emulator.render import account_of
+from app.emulator.people import account_of
 from app.emulator.rest.checks import select_runs
 from app.emulator.state import CheckSuite, Repository
 

@@ -12,7 +12,8 @@ from app.emulator.graphql.git_views import CommitThing, ref_thing, rollup
 from app.emulator.graphql.timeline_views import TYPE_OF, TimelineThing
 from app.emulator.graphql.views import View, shows, view, viewer_of
 from app.emulator.ids import node_id
-from app.emulator.render import association, mergeable_state
+from app.emulator.merge_state import mergeable_state
+from app.emulator.people import association
 from app.emulator.rest.commits import changed_files
 from app.emulator.state import Comment, Issue, Label, PullRequest
 

@@ -9,7 +9,7 @@ from app.emulator.acts.issues import assignable
 from app.emulator.acts.refs import commit_files
 from app.emulator.auth import at_least
 from app.emulator.errors import ApiError, invalid, not_found
-from app.emulator.render import role_flags
+from app.emulator.people import role_flags
 from app.emulator.rest.table import find_account, open_repo, render, routes
 from app.emulator.routing import Request, Response, paginated
 from app.emulator.state import Account, Actor, Label, Repository
