@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeVar
 
 from app.controller.briefing import criteria_of, frozen_refusal
 from app.controller.heartbeats import Heartbeats, Holder
@@ -18,8 +19,7 @@ from app.controller.pokes import PokeStore
 from app.controller.project import Projector
 from app.controller.view import Gone, View, Views
 from app.controller.witnessing import Witnessing
-from app.domain import gates
-from app.domain.admission import admit, stored_size
+from app.domain.admission import admit
 from app.domain.agent_api import (
     CheckpointRequest,
     EvidenceRequest,
@@ -29,16 +29,16 @@ from app.domain.agent_api import (
     WriteAnswer,
     WriteRequest,
 )
-from app.domain.checkpoint import MAX_BYTES, Change, Checkpoint
-from app.domain.decide import SEAL_EVERY, own_check_run
-from app.domain.derived import derived, merged
-from app.domain.fencing import AtPublished, Foreign, head_of
+from app.domain.checkpoint import Change
+from app.domain.decide import SEAL_EVERY
+from app.domain.fence import not_ready, out_of_order, present_lease
+from app.domain.fencing import head_of
 from app.domain.hardness import Soft, is_hard
 from app.domain.keys import TicketKey
 from app.domain.outcome import Blocked, Code, Refused
-from app.domain.policy import Mode, Policy
-from app.domain.record import TERMINAL, Answered, Lease, Published, Record
-from app.domain.settling import Made, settle
+from app.domain.policy import Mode
+from app.domain.progress import handed_off, progressed, recovered
+from app.domain.record import Answered, Lease, Record
 from app.domain.token import Claims
 from app.github.repository import Repository
 from app.ledger.api import ApiLedger, Standing, Undecided
@@ -57,7 +57,8 @@ class _Written:
     changes: tuple[Change, ...] = ()
 
 
-_Build = Callable[[View, Record, Lease, Policy], _Written]
+T = TypeVar("T")
+_Build = Callable[[View, Record, Lease], _Written]
 
 
 class Holding:
@@ -86,23 +87,10 @@ class Holding:
         present fencing identity, and the status is `working`. Projected before it answers.
         """
 
-        def build(view: View, record: Record, lease: Lease, policy: Policy) -> _Written:
-            expected = record.published.sha if record.published else record.work.base_sha if record.work else None
-            if request.head_sha != expected:
-                raise Refused(
-                    Blocked(
-                        Code.BRANCH_MOVED,
-                        f"the workspace is at {request.head_sha}, the ticket's work is at {expected}",
-                        "run `agent-recovery recover` again in an empty folder",
-                        retryable=True,
-                    )
-                )
-            published = record.published
-            if published is not None and published.sha not in record.burned_shas:
-                published = Published(sha=published.sha, generation=lease.generation, nonce=lease.nonce)
-            status = "working" if record.status == "recovering" else record.status
-            record = _with_probe(view, record)
-            return _Written(record.model_copy(update={"status": status, "published": published}), "workspace rebuilt")
+        def build(view: View, record: Record, lease: Lease) -> _Written:
+            return _Written(
+                _or_refuse(recovered(record, lease, request.head_sha, view.observation)), "workspace rebuilt"
+            )
 
         answer, view, standing = await self._write(owner, name, ticket, claims, request, build, evidence=request)
         if view is not None and standing is not None:
@@ -119,14 +107,11 @@ class Holding:
         if isinstance(admitted, Blocked):
             raise Refused(admitted)
 
-        def build(view: View, record: Record, lease: Lease, policy: Policy) -> _Written:
+        def build(view: View, record: Record, lease: Lease) -> _Written:
             if request.status == "ready":
-                _require_published(view)
-            return _Written(
-                _progressed(view, record, admitted.checkpoint, request.status),
-                f"checkpoint, {request.status}",
-                admitted.changes,
-            )
+                _unless(not_ready(view.head))
+            after = _or_refuse(progressed(record, admitted.checkpoint, request.status, view.observation))
+            return _Written(after, f"checkpoint, {request.status}", admitted.changes)
 
         answer, _, _ = await self._write(owner, name, ticket, claims, request, build)
         return answer
@@ -137,11 +122,9 @@ class Holding:
         if isinstance(admitted, Blocked):
             raise Refused(admitted)
 
-        def build(view: View, record: Record, lease: Lease, policy: Policy) -> _Written:
-            record = _progressed(view, record, admitted.checkpoint, "working")
-            handed = record.model_copy(update={"lease": None, "status": "unclaimed", "attempts": gates.after_handoff()})
-            checkpoint = derived(handed, handed.checkpoint, now=view.now)
-            return _Written(handed.model_copy(update={"checkpoint": checkpoint}), "handed off", admitted.changes)
+        def build(view: View, record: Record, lease: Lease) -> _Written:
+            after = _or_refuse(progressed(record, admitted.checkpoint, "working", view.observation))
+            return _Written(handed_off(after, now=view.now), "handed off", admitted.changes)
 
         answer, _, _ = await self._write(owner, name, ticket, claims, request, build)
         return answer
@@ -154,7 +137,7 @@ class Holding:
         """
         repo, ledger, standing = await self._standing(owner, name, ticket, claims)
         record = standing.record
-        lease = _fence(record, claims, repo.id, ticket)
+        lease = _or_refuse(present_lease(record, claims, repository_id=repo.id, ticket=ticket))
         highest = await self._witnessing.told_by_table(repo, ledger, ticket)
         if not isinstance(judge(standing.entries, highest, standing.earlier), Current):
             raise Refused(_unusable())
@@ -209,12 +192,12 @@ class Holding:
                     return WriteAnswer(**{**stored.answer, "repeated": True}), None, None
             if view.frozen is not None:
                 raise Refused(frozen_refusal(view))
-            policy = _writable(view)
+            _require_writable(view)
             if standing is None:
                 raise Refused(Blocked(Code.NOT_FOUND, "the ticket has no ledger", "claim it first"))
-            lease = _fence(standing.record, claims, view.repo.id, ticket)
-            _require_rising(standing.record, claims, request)
-            built = build(view, standing.record, lease, policy)
+            lease = _or_refuse(present_lease(standing.record, claims, repository_id=view.repo.id, ticket=ticket))
+            _unless(out_of_order(standing.record, claims, request.seq))
+            built = build(view, standing.record, lease)
             answer = self._answer(view, built, evidence)
             entry = Answered(
                 key=request.key, seq=request.seq, generation=lease.generation, answer=answer.model_dump(mode="json")
@@ -266,8 +249,8 @@ def _unusable() -> Blocked:
     return Blocked(Code.FROZEN, "the ticket's ledger cannot be trusted", "a person has to look: see its pull request")
 
 
-def _writable(view: View) -> Policy:
-    """The policy, where it lets holders write. Raises Refused."""
+def _require_writable(view: View) -> None:
+    """Raises Refused where the policy does not let holders write."""
     policy = view.usable_policy
     if policy is None:
         raise Refused(
@@ -287,100 +270,15 @@ def _writable(view: View) -> Policy:
                 retryable=True,
             )
         )
-    return policy
 
 
-def _fence(record: Record, claims: Claims, repository_id: int, ticket: int) -> Lease:
-    """The lease that a token speaks of, if it is the present one. Raises Refused. The nonce is compared for equality
-    only; a lease past its expiry that nobody took over is still the present one (R15).
-    """
-    lease = record.lease
-    stale = (claims.repository_id, claims.ticket) != (repository_id, ticket) or record.identity != claims.identity
-    if record.status in TERMINAL:
-        raise Refused(
-            Blocked(
-                Code.ENDED,
-                f"the ticket is {record.status}",
-                "stop: nothing is left to do",
-                generation=record.generation,
-            )
-        )
-    if lease is None or stale:
-        now_held = f"generation {record.generation} is held by {lease.holder}" if lease else "nobody holds it now"
-        raise Refused(
-            Blocked(
-                Code.STALE_GENERATION,
-                f"this lease (generation {claims.generation}) has ended: {now_held}",
-                "stop working on the ticket; `agent-recovery recover` claims it anew where that is allowed",
-                holder=lease.holder if lease else None,
-                generation=record.generation,
-            )
-        )
-    if record.status == "held":
-        raise Refused(
-            Blocked(Code.HELD, "a person has put the ticket on hold", "wait until it is taken off hold", retryable=True)
-        )
-    return lease
+def _or_refuse(value: T | Blocked) -> T:
+    """A rule's answer, or Refused with its reason."""
+    if isinstance(value, Blocked):
+        raise Refused(value)
+    return value
 
 
-def _require_rising(record: Record, claims: Claims, request: WriteRequest) -> None:
-    highest = max((r.seq for r in record.requests if r.generation == claims.generation), default=0)
-    if request.seq <= highest:
-        raise Refused(
-            Blocked(
-                Code.STALE_REQUEST,
-                f"request {request.seq} is older than one already carried out ({highest})",
-                "send what you know now with a new key and a higher number",
-                generation=record.generation,
-            )
-        )
-
-
-def _require_published(view: View) -> None:
-    if isinstance(view.head, AtPublished) and view.head.fenced:
-        return
-    foreign = isinstance(view.head, Foreign)
-    raise Refused(
-        Blocked(
-            Code.FOREIGN_COMMITS if foreign else Code.NOT_PUBLISHED,
-            "the branch has commits you did not publish"
-            if foreign
-            else "the branch's head is not published under your lease",
-            "`agent-recovery push --rewind` puts the branch back, `agent-recovery adopt SHA` takes the commits over"
-            if foreign
-            else "run `agent-recovery push`, then say ready again",
-        )
-    )
-
-
-def _progressed(view: View, record: Record, sent: Checkpoint, status: str) -> Record:
-    """The record after a checkpoint: content merged, derived fields set, attempts back to 0 after proven progress."""
-    updated = record.model_copy(update={"status": status, "checkpoint": merged(record.checkpoint, sent)})
-    checkpoint = derived(updated, updated.checkpoint, now=view.now)
-    size = stored_size(checkpoint)
-    if size > MAX_BYTES:
-        raise Refused(
-            Blocked(
-                Code.CHECKPOINT_TOO_LARGE,
-                f"with what was stored before, the checkpoint has {size} bytes; the limit is {MAX_BYTES}",
-                "send the fields that grew again, shorter; a field you send replaces what is stored",
-            )
-        )
-    updated = updated.model_copy(update={"checkpoint": checkpoint})
-    hard = not isinstance(is_hard(updated, view.observation), Soft)
-    attempts = gates.after_progress(record.attempts, record.checkpoint, checkpoint, hard=hard, now=view.now)
-    return updated.model_copy(update={"attempts": attempts})
-
-
-def _with_probe(view: View, record: Record) -> Record:
-    """The claim's own check-run permit settled by what the observation shows: the evidence's commit may be the one with
-    the results of the claim's round (R2).
-    """
-    found = [
-        Made(permit, number)
-        for permit in record.open
-        if permit.kind == "check_run_create"
-        and permit.target.generation == record.generation
-        and (number := own_check_run(record, view.observation, permit.target.head_sha or "")) is not None
-    ]
-    return settle(record, found)
+def _unless(blocked: Blocked | None) -> None:
+    if blocked is not None:
+        raise Refused(blocked)

@@ -203,6 +203,10 @@ class Record(Stored):
     def trunk(self) -> str | None:
         return self.work.trunk if self.work else None
 
+    @property
+    def base_sha(self) -> str | None:
+        return self.work.base_sha if self.work else None
+
     def answered(self, key: str) -> Answered | None:
         return next((r for r in self.requests if r.key == key), None)
 

@@ -1,0 +1,68 @@
+"""What a holder's word makes of the record: a checkpoint, and the evidence that ends a recovery."""
+
+from datetime import datetime
+
+from app.domain import gates
+from app.domain.admission import stored_size
+from app.domain.checkpoint import MAX_BYTES, Checkpoint
+from app.domain.decide import own_check_run
+from app.domain.derived import derived, merged
+from app.domain.hardness import Soft, is_hard
+from app.domain.observation import Observation
+from app.domain.outcome import Blocked, Code
+from app.domain.record import Lease, Published, Record, Status
+from app.domain.settling import Made, settle
+
+
+def progressed(record: Record, sent: Checkpoint, status: Status, observation: Observation) -> Record | Blocked:
+    """The record after a checkpoint: content merged, derived fields set, attempts back to 0 after proven progress."""
+    updated = record.model_copy(update={"status": status, "checkpoint": merged(record.checkpoint, sent)})
+    checkpoint = derived(updated, updated.checkpoint, now=observation.now)
+    size = stored_size(checkpoint)
+    if size > MAX_BYTES:
+        return Blocked(
+            Code.CHECKPOINT_TOO_LARGE,
+            f"with what was stored before, the checkpoint has {size} bytes; the limit is {MAX_BYTES}",
+            "send the fields that grew again, shorter; a field you send replaces what is stored",
+        )
+    updated = updated.model_copy(update={"checkpoint": checkpoint})
+    hard = not isinstance(is_hard(updated, observation), Soft)
+    attempts = gates.after_progress(record.attempts, record.checkpoint, checkpoint, hard=hard, now=observation.now)
+    return updated.model_copy(update={"attempts": attempts})
+
+
+def handed_off(record: Record, *, now: datetime) -> Record:
+    """The record without a holder: nothing counts as interrupted."""
+    handed = record.model_copy(update={"lease": None, "status": "unclaimed", "attempts": gates.after_handoff()})
+    return handed.model_copy(update={"checkpoint": derived(handed, handed.checkpoint, now=now)})
+
+
+def recovered(record: Record, lease: Lease, head_sha: str, observation: Observation) -> Record | Blocked:
+    """The record once the holder's workspace stands at the recorded commit: a published head is stamped anew under the
+    present fencing identity (unless it is burned), the claim's own check-run permit is settled by what GitHub shows
+    (the ownership protocol, R2), and the status is `working`.
+    """
+    expected = record.published.sha if record.published else record.base_sha
+    if head_sha != expected:
+        return Blocked(
+            Code.BRANCH_MOVED,
+            f"the workspace is at {head_sha}, the ticket's work is at {expected}",
+            "run `agent-recovery recover` again in an empty folder",
+            retryable=True,
+        )
+    published = record.published
+    if published is not None and published.sha not in record.burned_shas:
+        published = Published(sha=published.sha, generation=lease.generation, nonce=lease.nonce)
+    status = "working" if record.status == "recovering" else record.status
+    settled = settle(record, _check_runs_found(record, observation))
+    return settled.model_copy(update={"status": status, "published": published})
+
+
+def _check_runs_found(record: Record, observation: Observation) -> list[Made]:
+    return [
+        Made(permit, number)
+        for permit in record.open
+        if permit.kind == "check_run_create"
+        and permit.target.generation == record.generation
+        and (number := own_check_run(record, observation, permit.target.head_sha or "")) is not None
+    ]
