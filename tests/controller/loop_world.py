@@ -18,6 +18,7 @@ from app.domain.checkpoint import Checkpoint, Step
 from app.domain.keys import TicketKey
 from app.domain.token import Claims, read
 from app.emulator.client import Emulator
+from app.emulator.graphql.execute import schema
 from app.github.client import GitHub
 from app.ledger.git import GitLedger
 from app.service.keys import new_keys, parse_lease_keys, parse_seal_keys
@@ -53,13 +54,22 @@ class LoopWorld:
         self.http = httpx.Client(base_url=emulator.url, headers={"Authorization": f"Bearer {self.token}"}, timeout=20)
         self._opened: list[tuple[GitHub, Database]] = []
 
-    def controller(self) -> Controller:
-        github = GitHub(self.app["id"], [self.app["pem"]], self.emulator.url)
-        database = Database(f"sqlite:///{self.folder}/{secrets.token_hex(4)}.db")
+    def controller(
+        self,
+        *,
+        database_file: Path | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+        resume: bool = True,
+    ) -> Controller:
+        """A replica, always with a boot id of its own; `database_file` is kept by who names it again."""
+        github = GitHub(self.app["id"], [self.app["pem"]], self.emulator.url, transport=transport)
+        database = Database(f"sqlite:///{database_file or self.folder / f'{secrets.token_hex(4)}.db'}")
         clock = github.clock.now
         self._opened.append((github, database))
         self.pokes = PokeStore(database, clock)
-        return Controller(github=github, database=database, pokes=self.pokes, keys=self.keys, clock=clock)
+        return Controller(
+            github=github, database=database, pokes=self.pokes, keys=self.keys, clock=clock, resume=resume
+        )
 
     async def poked(self) -> list[str]:
         """Takes and ends every due poke of the newest controller; its keys."""
@@ -115,17 +125,29 @@ class LoopWorld:
         found = self.get(f"git/matching-refs/agent-recovery/{place}/{self.ticket}")
         return found[0]["object"]["sha"] if found else None
 
-    def writes(self, since: int) -> list[str]:
-        """What the App wrote to GitHub since a request number."""
-        seen = self.emulator.requests(since)
-        return [
-            f"{r['method']} {r['path']} {r.get('operation') or ''}".strip()
-            for r in seen
-            if str(r["identity"]).startswith("app:")
-            and r["kind"] in ("rest", "graphql")
-            and (r["method"] != "POST" or "access_tokens" not in r["path"])
-            and (r["method"] in ("PATCH", "PUT", "DELETE") or (r["method"] == "POST" and r["kind"] == "rest"))
-        ]
+    def requested(self) -> int:
+        """The number of the last request so far, for `writes`."""
+        seen = self.emulator.requests()
+        return int(seen[-1]["n"]) if seen else 0
+
+    def writes(self, since: int = 0) -> list[str]:
+        """What the App wrote to GitHub since a request number: REST, GraphQL mutations, and pushes of git."""
+        ours = [r for r in self.emulator.requests(since) if str(r["identity"]).startswith("app:")]
+        return [f"{r['method']} {r['path']} {r['operation'] or ''}".strip() for r in ours if _is_write(r)]
+
+
+def _is_write(request: dict[str, Any]) -> bool:
+    """A token that is minted changes nothing, a query of GraphQL neither."""
+    mutations = schema().mutation_type
+    assert mutations is not None
+    match request["kind"]:
+        case "rest":
+            return request["method"] not in ("GET", "HEAD")
+        case "graphql":
+            return any(name in mutations.fields for name in request["operations"])
+        case "git":
+            return request["method"] == "POST" and str(request["path"]).endswith("/git-receive-pack")
+    return False
 
 
 class Agent:
