@@ -18,6 +18,7 @@ from app.emulator.control import control
 from app.emulator.errors import ApiError, not_found
 from app.emulator.faults import Fault, Faults
 from app.emulator.graphql.execute import GraphQL
+from app.emulator.ref_commands import ref_commands
 from app.emulator.rest import routes
 from app.emulator.routing import Request, Response, parse_query, split_path
 from app.emulator.traffic import Entry, Traffic, request_id
@@ -143,6 +144,7 @@ class Server:
             operations=operations,
             identity=request.identity.label,
             route=f"{request.method} {found[0].pattern}" if found else f"{request.method} {kind}",
+            refs=ref_commands(request, kind, operations),
         )
         fault = self.faults.take(request.method, request.path, kind, operations, request.identity.label)
         response = await self._with_fault(request, entry, fault)

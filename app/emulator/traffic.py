@@ -16,7 +16,9 @@ _KEPT = 200_000
 
 @dataclass
 class Entry:
-    """One request; ``status`` is 0 while it runs and -1 when the connection was cut."""
+    """One request; ``status`` is 0 while it runs and -1 when the connection was cut. ``refs``: the refs it asks to
+    move, each as ``old new name``.
+    """
 
     n: int
     time: str
@@ -27,6 +29,7 @@ class Entry:
     operations: list[str]
     identity: str
     route: str
+    refs: list[str]
     status: int = 0
 
 

@@ -112,6 +112,18 @@ def test_the_request_log(world: World) -> None:
     assert counters["route"]["GET /repos/{owner}/{repo}/git/ref/{ref*}"] == 1
 
 
+def test_the_log_tells_what_refs_a_request_asks_to_move(world: World, tmp_path: Path) -> None:
+    clone = world.clone(tmp_path / "c", "dev")
+    sha, main = new_commit(clone, "x"), world.head("main")
+    last = world.emulator.forget_requests()
+    world.emulator.fault("drop_before", match={"operation": "updateRefs"})
+    with pytest.raises(httpx.RemoteProtocolError):
+        world.update_refs({"name": LEDGER, "beforeOid": ZERO, "afterOid": main})
+    git(clone, "push", "origin", "HEAD:refs/heads/new", "HEAD:refs/heads/second")
+    seen = [command for r in world.emulator.requests(last) for command in r["refs"]]
+    assert seen == [f"{ZERO} {main} {LEDGER}", f"{ZERO} {sha} refs/heads/new", f"{ZERO} {sha} refs/heads/second"]
+
+
 def test_the_clock_moves_stamps(world: World) -> None:
     world.emulator.set_clock("2030-01-02T03:04:05Z")
     made = world.emulator.issue(REPO, "Later")
