@@ -20,6 +20,7 @@ from app.domain.token import Claims, read
 from app.emulator.client import Emulator
 from app.emulator.graphql.execute import schema
 from app.github.client import GitHub
+from app.github.clock import GitHubClock
 from app.ledger.git import GitLedger
 from app.service.keys import new_keys, parse_lease_keys, parse_seal_keys
 
@@ -60,9 +61,13 @@ class LoopWorld:
         database_file: Path | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         resume: bool = True,
+        skew_s: float = 0.0,
     ) -> Controller:
-        """A replica, always with a boot id of its own; `database_file` is kept by who names it again."""
-        github = GitHub(self.app["id"], [self.app["pem"]], self.emulator.url, transport=transport)
+        """A replica, always with a boot id of its own; `database_file` is kept by who names it again. `skew_s`: how far
+        its machine's clock is from GitHub's.
+        """
+        machine = GitHubClock(system=lambda: self.emulator.now() + skew_s)
+        github = GitHub(self.app["id"], [self.app["pem"]], self.emulator.url, clock=machine, transport=transport)
         database = Database(f"sqlite:///{database_file or self.folder / f'{secrets.token_hex(4)}.db'}")
         clock = github.clock.now
         self._opened.append((github, database))
@@ -100,6 +105,23 @@ class LoopWorld:
             if ended[-1].again_at is None:
                 break
         return ended
+
+    async def published(self) -> tuple[Controller, "Agent", str]:
+        """A ticket in its ordinary state: claimed, one step pushed, everything projected."""
+        controller = self.controller()
+        agent = self.agent(await self.claim(controller))
+        pushed = agent.push("one")
+        await self.settle(controller)
+        return controller, agent, pushed.code_sha
+
+    def comments(self, number: int, marker: str) -> list[dict[str, Any]]:
+        """The comments of an Issue or PR that hold a marker, the oldest first."""
+        return [c for c in self.get(f"issues/{number}/comments") if marker in c["body"]]
+
+    def check_runs(self, sha: str) -> list[dict[str, Any]]:
+        """All check-runs on a commit, the oldest first."""
+        found: list[dict[str, Any]] = self.get(f"commits/{sha}/check-runs?filter=all")["check_runs"]
+        return sorted(found, key=lambda run: int(run["id"]))
 
     def agent(self, grant: Grant) -> "Agent":
         return Agent(self, grant)
