@@ -23,6 +23,7 @@ from app.domain.agent_api import ClaimRequest, Grant, RepositoryInfo
 from app.domain.branch_names import ticket_branch
 from app.domain.derived import derived
 from app.domain.fencing import AtPublished, Foreign, NothingPublished
+from app.domain.model import instant_text
 from app.domain.observation import Branch, Issue
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.plan import CreateCheckRun
@@ -68,7 +69,7 @@ class Claiming:
                 if tried > 1:
                     await asyncio.sleep(random.uniform(0.05, 0.5))
                 standing = view.standing
-                if standing is not None and _is_same_claim(standing.record, request):
+                if standing is not None and _is_same_claim(standing.record, request, login):
                     return self._grant(view, standing, policy)
                 passed = gates.may_claim(
                     standing.record if standing else None,
@@ -91,7 +92,7 @@ class Claiming:
                     return self._grant(view, won.standing, policy)
                 view = await self._views.look(owner, name, ticket)
                 policy, issue_ = self._claimable(view)
-        raise Refused(Blocked(Code.LOST_RACE, "others kept writing to the ticket", "claim again", retryable=True))
+        raise Refused(_overtaken(view.record))
 
     async def _write(self, view: View, standing: Standing | None, record: Record) -> Journaled | None:
         if standing is None:
@@ -221,8 +222,27 @@ def _policy_and_issue(view: View) -> tuple[Policy, Issue]:
     return policy, observation.issue
 
 
-def _is_same_claim(record: Record, request: ClaimRequest) -> bool:
-    return record.lease is not None and record.lease.claim_id_hash == _hashed(request.claim_id)
+def _is_same_claim(record: Record, request: ClaimRequest, login: str) -> bool:
+    # The login too: a claim id is chosen by its caller, and another account that guesses it must not get the token.
+    lease = record.lease
+    return lease is not None and (lease.claim_id_hash, lease.login) == (_hashed(request.claim_id), login)
+
+
+def _overtaken(record: Record | None) -> Blocked:
+    """Every try found the ledger moved, though nobody else was granted the ticket meanwhile."""
+    lease = record.lease if record else None
+    last = ""
+    if lease is not None:
+        until = instant_text(lease.expires_at)
+        last = f"; its last holder is {lease.holder}, generation {lease.generation}, until {until}"
+    return Blocked(
+        Code.LOST_RACE,
+        f"others kept writing to the ticket{last}",
+        "claim again in a minute; the same claim id is safe to repeat",
+        retryable=True,
+        holder=lease.holder if lease else None,
+        generation=record.generation if record else 0,
+    )
 
 
 def _hashed(claim_id: str) -> str:

@@ -1,16 +1,23 @@
-"""Every database test runs on SQLite and on a real PostgreSQL, which is started once and stopped at the end."""
+"""Every database test runs on SQLite and on a real PostgreSQL, which is started once and stopped at the end; the loop's
+tests share one emulated GitHub a module.
+"""
 
 import itertools
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from app.controller.database import Database
+from app.emulator.client import Emulator
+
+if TYPE_CHECKING:
+    from loop_world import LoopWorld
 
 sys.path.insert(0, str(Path(__file__).parent))  # for the world that the loop's tests share
 
@@ -66,3 +73,18 @@ def database(database_url: str) -> Iterator[Database]:
     opened = Database(database_url)
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    with Emulator.start(tmp_path_factory.mktemp("github")) as started:
+        yield started
+
+
+@pytest.fixture
+async def world(emulator: Emulator, tmp_path: Path) -> AsyncIterator["LoopWorld"]:
+    from loop_world import LoopWorld  # here, because its folder is put on the path above
+
+    made = LoopWorld(emulator, tmp_path)
+    yield made
+    await made.close()
