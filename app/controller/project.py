@@ -11,7 +11,7 @@ from datetime import datetime
 
 from app.controller.keyring import Keyring
 from app.controller.view import View
-from app.domain.decide import own_check_run, ticket_pull
+from app.domain.decide import doubled_check_runs, own_check_run, ticket_pull
 from app.domain.external_id import Projected, parse
 from app.domain.fencing import AtPublished, Foreign, Head
 from app.domain.handoff_comment import render
@@ -133,11 +133,12 @@ class Projector:
         if id is None:
             return 0
         run = self.check_run(view, standing, head, sha)
-        shown = next((r for r in view.observation.check_runs if r.id == id), None)
-        if shown is not None and _says(shown, run):
-            return 0
-        await view.repo.update_check_run(id, run)
-        return 1
+        shown = {r.id: r for r in view.observation.check_runs}
+        doubles = doubled_check_runs(standing.record, view.observation, id, sha)
+        behind = [i for i in (id, *doubles) if i not in shown or not _says(shown[i], run)]
+        for i in behind:
+            await view.repo.update_check_run(i, run)
+        return len(behind)
 
     def _sealed(self, view: View, standing: Standing) -> tuple[str, str]:
         payload = payload_of(

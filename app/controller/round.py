@@ -32,6 +32,7 @@ from app.domain.plan import (
     CreateCheckRun,
     CreateComment,
     CreatePull,
+    ForgetRefusals,
     NoteProgress,
     Plan,
     PullIsClosed,
@@ -296,6 +297,8 @@ def _noted(record: Record, plan: Plan, now: datetime) -> Record:
             lease = record.lease.model_copy(update=renewed)
             attempts = gates.after_life(record.attempts, now=action.alive_at)
             record = record.model_copy(update={"lease": lease, "attempts": attempts})
+        elif isinstance(action, ForgetRefusals):
+            record = record.model_copy(update={"open": tuple(p for p in record.open if p not in action.permits)})
         elif isinstance(action, NoteProgress):
             record = record.model_copy(update={"attempts": gates.progress_noted(record, now=now)})
         elif isinstance(action, PullIsOpen):
@@ -326,6 +329,7 @@ def _event_of(plan: Plan) -> str:
         SealTail: "sealed by the service",
         PullIsOpen: "PR is open",
         PullIsClosed: "PR closed by a person",
+        ForgetRefusals: "what was refused is not needed any more",
     }
     return next((names[type(a)] for a in plan if type(a) in names), "noted")
 

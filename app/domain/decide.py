@@ -22,6 +22,7 @@ from app.domain.plan import (
     CreateCheckRun,
     CreateComment,
     CreatePull,
+    ForgetRefusals,
     Guarded,
     NoteProgress,
     Plan,
@@ -67,13 +68,18 @@ def decide(s: Situation) -> Plan:
     standing = permits.standing(s.record, author_is_dead=s.author_is_dead, now=s.now)
     if isinstance(standing, permits.NotDue):
         return (Wait("somebody else is in the middle of a write", standing.until),)
+    rules = _rules(s)
+    wanted = {target_of(a) for a in rules if isinstance(a, CreatePull | CreateComment | CreateCheckRun)}
     if isinstance(standing, permits.Adoptable):
-        wanted = {target_of(a) for a in _rules(s) if isinstance(a, CreatePull | CreateComment | CreateCheckRun)}
         again = tuple(p for p in standing.permits if (p.kind, p.target) in wanted)
         return (Adopt(standing.permits, again, "their author is gone, or their time is up"),)
-    return tuple(
-        _unless_refused(s, a) if isinstance(a, CreatePull | CreateComment | CreateCheckRun) else a for a in _rules(s)
+    planned = tuple(
+        _unless_refused(s, a) if isinstance(a, CreatePull | CreateComment | CreateCheckRun) else a for a in rules
     )
+    stale = tuple(p for p in s.record.open if p.state == "blocked" and (p.kind, p.target) not in wanted)
+    if stale and _over_by_a_person(s) is None and not isinstance(s.head, Tampered):
+        return (ForgetRefusals(stale, "what GitHub refused is not wanted any more"), *planned)
+    return planned
 
 
 def _rules(s: Situation) -> Plan:
@@ -176,7 +182,7 @@ def _comment(s: Situation) -> Iterator[CreateComment | RemoveComment]:
     marker = marker_of(s.record.ticket)
     pull = ticket_pull(s.record, s.observation)
     if pull is None:
-        creating = any(isinstance(action, CreatePull) for action in _pull(s))
+        creating = any(isinstance(_unless_refused(s, a), CreatePull) for a in _pull(s) if isinstance(a, CreatePull))
         if creating:
             yield CreateComment(marker, "the new PR gets the handoff comment")
         return
@@ -204,13 +210,26 @@ def own_check_run(record: Record, observation: Observation, head: str) -> int | 
     """The id of the check-run on `head` that belongs to this ticket's present generation: the oldest of them. A run
     belongs to the ticket that its external id names first.
     """
-    ids = [
-        run.id
-        for run in observation.check_runs
-        if run.sha == head
-        and any((p.ticket, p.generation) == (record.ticket, record.generation) for p in parse(run.external_id)[:1])
-    ]
-    return min(ids, default=None)
+    return min(
+        (id for id, generation in _check_runs_of(record, observation, head) if generation == record.generation),
+        default=None,
+    )
+
+
+def doubled_check_runs(record: Record, observation: Observation, own: int, head: str) -> tuple[int, ...]:
+    """Check-runs of this ticket that came after `own`: a create whose answer was lost was carried out late, of this
+    generation or of one before. None can be removed and people are shown the newest, so each must say what `own` says.
+    One of a newer generation than the record's is not for its reader to touch.
+    """
+    found = _check_runs_of(record, observation, head)
+    return tuple(sorted(id for id, generation in found if id > own and generation <= record.generation))
+
+
+def _check_runs_of(record: Record, observation: Observation, head: str) -> Iterator[tuple[int, int]]:
+    for run in observation.check_runs:
+        for p in parse(run.external_id)[:1]:
+            if run.sha == head and p.ticket == record.ticket:
+                yield run.id, p.generation
 
 
 def _draft(s: Situation) -> Iterator[SetDraft]:

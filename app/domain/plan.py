@@ -57,6 +57,16 @@ class PullIsClosed:
 
 
 @dataclass(frozen=True)
+class ForgetRefusals:
+    """Drop refused permits whose write is not wanted any more, so that nobody is shown a blocker that is none: what
+    they were for stands now (an earlier send was carried out late, or a person made it), or the head moved on.
+    """
+
+    permits: tuple[Permit, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
 class CreatePull:
     head: str
     head_sha: str
@@ -140,6 +150,7 @@ def target_of(action: Guarded) -> tuple[PermitKind, Target]:
 Action = (
     Adopt
     | RestoreBranch
+    | ForgetRefusals
     | ReopenPull
     | PullIsOpen
     | PullIsClosed
