@@ -193,7 +193,7 @@ class Agent:
     def push(self, step: str) -> Any:
         return self.push_commit(self.work(step), step)
 
-    def push_commit(self, sha: str, step: str) -> Any:
+    def push_commit(self, sha: str, step: str, *, adopt: str | None = None, rewind: bool = False) -> Any:
         grant = self.grant
         ledger = GitLedger(
             self.folder,
@@ -212,6 +212,8 @@ class Agent:
             checkpoint=checkpoint,
             status="working",
             request=(secrets.token_hex(8), self._seq),
+            adopt=adopt,
+            rewind=rewind,
         )
 
 
