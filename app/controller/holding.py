@@ -41,8 +41,8 @@ from app.domain.progress import handed_off, progressed, recovered
 from app.domain.record import Answered, Lease, Record
 from app.domain.token import Claims
 from app.github.repository import Repository
-from app.ledger.api import ApiLedger, Standing, Undecided
-from app.ledger.witness import Current, judge
+from app.ledger.api import Standing, Undecided
+from app.ledger.witness import Current, Witness, judge
 
 MAX_TRIES = 10
 SETTLE_AFTER = timedelta(seconds=5)
@@ -135,12 +135,9 @@ class Holding:
         """Note that the holder lives. Reads the ledger, writes nothing to GitHub; the loop stamps the lease when half
         of its time is gone.
         """
-        repo, ledger, standing = await self._standing(owner, name, ticket, claims)
+        repo, standing, highest = await self._standing(owner, name, ticket, claims)
         record = standing.record
         lease = _or_refuse(present_lease(record, claims, repository_id=repo.id, ticket=ticket))
-        highest = await self._witnessing.told_by_table(repo, ledger, ticket)
-        if not isinstance(judge(standing.entries, highest, standing.earlier), Current):
-            raise Refused(_unusable())
         await self._heartbeats.beat(Holder(repo.id, str(ticket), lease.generation, lease.nonce))
         last_sign = lease.renewed_at or lease.granted_at
         half_gone = self._views.now() >= last_sign + (lease.expires_at - last_sign) / 2
@@ -156,18 +153,27 @@ class Holding:
 
     async def _standing(
         self, owner: str, name: str, ticket: int, claims: Claims
-    ) -> tuple[Repository, ApiLedger, Standing]:
-        """The ticket's ledger with as few requests as can be. Raises Refused where it cannot be used."""
+    ) -> tuple[Repository, Standing, list[Witness]]:
+        """The ticket's ledger, and what the table knew of it, with as few requests as can be: one where the table can
+        vouch for what stands. Raises Refused where the ledger cannot be used.
+        """
         repo, ledger = await self._views.ledger(owner, name)
         _require_own(claims, repo.id)
         reading = await ledger.read(ticket)
-        if isinstance(reading, Standing):
-            return repo, ledger, reading
-        # Maybe only the namespace is not known yet, which a full look finds out from the policy.
+        known = await self._witnessing.told_by_table(repo, ledger, ticket)
+        if (
+            isinstance(reading, Standing)
+            and known
+            and isinstance(judge(reading.entries, known, reading.earlier), Current)
+        ):
+            return repo, reading, known
+        # The table was lost, or contradicts it, or the namespace is not known yet: a full look tells.
         view = await self._views.look(owner, name, ticket)
-        if view.standing is None or view.frozen is not None:
+        if view.frozen is not None:
+            raise Refused(frozen_refusal(view))
+        if view.standing is None:
             raise Refused(_unusable())
-        return view.repo, view.ledger, view.standing
+        return view.repo, view.standing, known
 
     async def _write(
         self,

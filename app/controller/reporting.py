@@ -6,11 +6,11 @@ did not hear, or two of us do it: the next look sees both and keeps the oldest. 
 
 from app.controller.project import Projector
 from app.controller.view import View
-from app.domain.decide import ticket_pull
+from app.domain.decide import own_pulls, ticket_pull
 from app.domain.handoff_marker import report_marker
 from app.domain.observation import Pull
 from app.domain.plan import RestoreBranch
-from app.domain.report import Frozen, frozen_report, unrestored_report, where_told
+from app.domain.report import Frozen, frozen_report, is_told_further, unrestored_report, where_told
 
 
 class Reporter:
@@ -40,7 +40,7 @@ class Reporter:
             written += 1
         issue = view.observation.issue
         number = pull.number if pull else issue.number if issue else None
-        if not told and number is not None:
+        if not told and number is not None and not is_told_further(view.ticket, frozen, view.observation):
             await view.repo.create_comment(number, frozen_report(view.ticket, frozen, issue))
             written += 1
         return written + await self._projector.show_frozen(view, frozen)
@@ -49,4 +49,4 @@ class Reporter:
 def _newest_open_pull(view: View) -> Pull | None:
     if view.record is not None:
         return ticket_pull(view.record, view.observation)
-    return next((p for p in view.observation.pulls if p.state == "OPEN"), None)
+    return next((p for p in own_pulls(view.observation) if p.state == "OPEN"), None)

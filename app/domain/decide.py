@@ -102,14 +102,19 @@ def _unless_refused(s: Situation, action: Guarded) -> Guarded | Wait:
 
 def ticket_pull(record: Record, observation: Observation) -> Pull | None:
     """The ticket's PR: the recorded one, else an open one from its branch to its trunk. Never one of a fork."""
-    full_name = f"{observation.owner}/{observation.name}".lower()
-    own = [p for p in observation.pulls if (p.head_repository or "").lower() == full_name]
+    own = own_pulls(observation)
     recorded = record.projections.pr_number
     known = next((p for p in own if p.number == recorded), None)
     if known is not None:
         return known
     trunk = record.work.trunk if record.work else None
     return next((p for p in own if p.state == "OPEN" and p.base == trunk), None)
+
+
+def own_pulls(observation: Observation) -> list[Pull]:
+    """The PRs from the repository's own branch: a fork may have a branch of the same name."""
+    full_name = f"{observation.owner}/{observation.name}".lower()
+    return [p for p in observation.pulls if (p.head_repository or "").lower() == full_name]
 
 
 def _over_by_a_person(s: Situation) -> Wait | None:

@@ -51,7 +51,22 @@ def unrestored_report(ticket: int, edge: str, action: RestoreBranch, words: str,
 
 
 def where_told(ticket: int, frozen: Frozen, observation: Observation, pull: Pull | None) -> tuple[Comment, ...]:
-    """The reports of this edge that stand already, oldest first."""
-    comments = (*(pull.comments if pull else ()), *observation.issue_comments)
+    """The reports of this edge that stand already, oldest first, wherever the ticket's PRs are by now."""
     marker = report_marker(ticket, frozen.edge)
-    return tuple(sorted((c for c in comments if c.body.startswith(marker)), key=lambda c: c.id))
+    return tuple(c for c in _reports(observation, pull) if c.body.startswith(marker))
+
+
+def is_told_further(ticket: int, frozen: Frozen, observation: Observation) -> bool:
+    """Whether a report stands that knew of more than is known now, because the service's table was lost since: the
+    same kind of edge after a higher sequence. It tells of this happening too.
+    """
+    kind, _, number = frozen.edge.rpartition("-")
+    start = report_marker(ticket, f"{kind}-").removesuffix(" -->")
+    numbers = (c.body.removeprefix(start).partition(" ")[0] for c in _reports(observation) if c.body.startswith(start))
+    return number.isdecimal() and any(int(n) > int(number) for n in numbers if n.isascii() and n.isdecimal())
+
+
+def _reports(observation: Observation, pull: Pull | None = None) -> list[Comment]:
+    pulls = (*observation.pulls, *((pull,) if pull else ()))
+    comments = [*(c for p in pulls for c in p.comments), *observation.issue_comments]
+    return sorted({c.id: c for c in comments}.values(), key=lambda c: c.id)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from app.domain.checkpoint import Checkpoint
+from app.domain.decide import own_pulls
 from app.domain.derived import derived, merged
 from app.domain.observation import Comment, Issue, Observation, Pull
 from app.domain.outcome import Code, Exit, exit_code, http_status
@@ -12,7 +13,7 @@ from app.domain.plan import RestoreBranch
 from app.domain.pull_text import TITLE_BYTES, pull_body, pull_title
 from app.domain.record import Projections, Record, Work
 from app.domain.refs import BRANCH_NAMESPACE, LedgerRefs
-from app.domain.report import Frozen, frozen_report, unrestored_report, where_told
+from app.domain.report import Frozen, frozen_report, is_told_further, unrestored_report, where_told
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 P, BASE = "a" * 40, "b" * 40
@@ -52,6 +53,24 @@ def test_a_report_is_found_again_by_its_edge_wherever_it_stands() -> None:
     seen = Observation(NOW, 1, "acme", "shop", "main", None, ISSUE, issue_comments=(again,))
     assert where_told(42, FROZEN, seen, pull) == (again, told)
     assert where_told(43, FROZEN, seen, None) == ()
+
+
+@pytest.mark.parametrize(
+    ("stands", "told"),
+    [("moved-from-8", False), ("moved-from-9", False), ("moved-from-10", True), ("damaged-after-10", False)],
+)
+def test_a_report_that_knew_of_more_tells_of_this_too(stands: str, told: bool) -> None:
+    comment = Comment(5, frozen_report(42, Frozen(stands, "r", P, BASE), ISSUE), NOW)
+    seen = Observation(NOW, 1, "acme", "shop", "main", None, ISSUE, issue_comments=(comment,))
+    assert is_told_further(42, FROZEN, seen) is told
+    assert not is_told_further(4, FROZEN, seen)
+    assert not is_told_further(42, Frozen("another", "r", P, BASE), seen)
+
+
+def test_a_pull_request_of_a_fork_is_not_the_tickets() -> None:
+    forks = [Pull(n, "n", "OPEN", True, "t", "b", "ticket/42", P, "r", repo) for n, repo in ((1, "x/shop"), (2, None))]
+    own = Pull(3, "n", "OPEN", True, "t", "b", "ticket/42", P, "r", "Acme/shop")
+    assert own_pulls(Observation(NOW, 1, "acme", "shop", "main", None, ISSUE, pulls=(*forks, own))) == [own]
 
 
 @pytest.mark.parametrize("title", ["", " \u200b ", "a\n/recovery x", "é" * 400])
