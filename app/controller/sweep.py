@@ -7,11 +7,11 @@ tickets in progress, never finished ones (the second specification, 40.3).
 import structlog
 
 from app.controller.pokes import PokeStore
-from app.controller.view import Views
-from app.domain.keys import TicketKey, is_repository_name
+from app.controller.view import Gone, Views
+from app.domain.keys import RepositoryKey, TicketKey, is_repository_name
 from app.github.budget import counting
-from app.github.client import GitHub
-from app.github.errors import GitHubError
+from app.github.client import GitHub, RepositoryName
+from app.github.errors import GitHubError, Moved, Suspended
 
 log = structlog.get_logger()
 
@@ -40,18 +40,27 @@ class Sweeper:
                     log.warning("installation not swept", installation=installation.id, error=str(error))
                     continue
                 for repository in repositories:
-                    poked += await self.sweep_repository(repository.owner, repository.name)
+                    poked += await self._sweep_one(repository)
         return poked
 
     async def sweep_repository(self, owner: str, name: str) -> int:
-        """Poke the active tickets of one repository; returns how many."""
+        """Poke the active tickets of one repository; returns how many. Raises GitHubError where it does not answer,
+        Gone where it is not there.
+        """
         full_name = f"{owner}/{name}"
         if not is_repository_name(full_name):
             return 0
-        try:
-            tickets = await self._views.active_tickets(owner, name)
-        except GitHubError as error:
-            log.warning("repository not swept", repository=full_name, error=str(error))
-            return 0
+        tickets = await self._views.active_tickets(owner, name)
         await self._pokes.poke(*(str(TicketKey(full_name, ticket)) for ticket in tickets))
         return len(tickets)
+
+    async def _sweep_one(self, repository: RepositoryName) -> int:
+        full_name = f"{repository.owner}/{repository.name}"
+        try:
+            return await self.sweep_repository(repository.owner, repository.name)
+        except GitHubError as error:
+            log.warning("repository not swept", repository=full_name, error=str(error))
+            if not isinstance(error, Gone | Moved | Suspended):
+                # The loop looks at it by itself, ever more rarely: not only at the next sweep.
+                await self._pokes.poke(str(RepositoryKey(full_name)))
+            return 0

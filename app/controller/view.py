@@ -132,8 +132,10 @@ class Views:
         return repo, self.ledger_of(repo)
 
     async def active_tickets(self, owner: str, name: str) -> list[int]:
-        """The tickets in progress of a repository, in both namespaces, because its policy is not read for this."""
-        repo = await self._github.repository(owner, name)
+        """The tickets in progress of a repository, in both namespaces, because its policy is not read for this. Raises
+        Gone.
+        """
+        repo, _ = await self.ledger(owner, name)
         found: set[int] = set()
         for namespace in (DEFAULT_NAMESPACE, BRANCH_NAMESPACE):
             found.update(ticket for ticket, _ in await self._new(repo, LedgerRefs(namespace)).active_tickets())
