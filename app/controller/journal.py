@@ -14,6 +14,7 @@ from app.controller.witnessing import Witnessing
 from app.domain.model import Instant
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.record import Record
+from app.domain.refs import Place
 from app.github.refs import RefUpdate
 from app.ledger.api import Lost, Standing, Undecided, Won
 from app.ledger.codec import NotStorable
@@ -50,10 +51,11 @@ class Journal:
         when: Instant,
         also: Sequence[RefUpdate] = (),
         request: str | None = None,
+        to: Place = "active",
     ) -> Journaled | Lost | Undecided:
-        """Put `record` on top of `base` under `active/`. `record.sequence` is set here; `also` are other refs that move
-        in the same update. The published commit becomes the second parent, so it stays reachable. Raises Refused where
-        the record is too large even after everything that may be left out was left out.
+        """Put `record` on top of `base` under the place `to`. `record.sequence` is set here; `also` are other refs that
+        move in the same update. The published commit becomes the second parent, so it stays reachable. Raises Refused
+        where the record is too large even after everything that may be left out was left out.
         """
         sequence = base.record.sequence + 1 if base else 1
         published = record.published.sha if record.published else None
@@ -66,6 +68,7 @@ class Journal:
                 code_parent=published if base else None,
                 also=also,
                 request=request,
+                to=to,
                 when=when,
             )
         except NotStorable as full:

@@ -19,6 +19,7 @@ import structlog
 from app.controller.act import Actor, permit_for
 from app.controller.authors import Authors
 from app.controller.journal import Journal, Journaled
+from app.controller.late import close_late_pulls
 from app.controller.project import Images, Projector
 from app.controller.reporting import Reporter
 from app.controller.view import View, Views, readable
@@ -118,6 +119,8 @@ class Rounds:
         standing, head = view.standing, view.head
         if standing is None or head is None:
             return Ended(None, "not a ticket: nobody has claimed it")
+        if standing.place == "done" and await close_late_pulls(view, standing, self._journal):
+            return Again("a PR came after the ticket's end")
         if standing.place == "done" or standing.unborn:
             return Ended(None, f"the ticket is {standing.record.status}")
         plan = decide(

@@ -1,4 +1,4 @@
-"""Pull requests: opened, found again, reopened, switched between draft and ready."""
+"""Pull requests: opened, found again, closed, reopened, switched between draft and ready."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -81,6 +81,14 @@ class Pulls(RepositoryAccess):
         except Validation as e:
             return PullRefused(_why_not_reopened(e), "; ".join(e.sentences))
         return read(PullShape, answer.body, Call("PATCH", _PULL, writes=True)).pull()
+
+    async def close_pull(self, number: int) -> None:
+        """Close a pull request.
+
+        Done but not heard, or two of us: closing it again changes nothing, unless a person opened it in between; so the
+        caller notes that it was done. Lease gone: only for tickets that have ended.
+        """
+        await self.session.write("PATCH", _PULL, self._at(number=number), {"state": "closed"})
 
     async def set_draft(self, node_id: str, draft: bool) -> None:
         """Make a pull request a draft, or ready for review. Raises GraphQLFailed where the plan or a permission forbids

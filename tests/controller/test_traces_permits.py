@@ -48,8 +48,8 @@ async def test_comment_sent_answer_lost_read_finds_nothing_github_runs_both(worl
 
 @REPLICAS
 async def test_check_run_sent_answer_lost_read_finds_nothing_github_runs_both(world: LoopWorld, replica: str) -> None:
-    """Trace: comment sent, answer lost, read finds nothing, GitHub runs both: a check-run cannot be removed, so both say
-    the same.
+    """Trace: comment sent, answer lost, read finds nothing, GitHub runs both: none can be removed, so both say the
+    same.
     """
     controller = world.controller()
     agent = world.agent(await world.claim(controller))
@@ -96,7 +96,7 @@ async def test_a_create_whose_answer_was_lost_stands_once_whenever_github_runs_i
 async def test_permit_sent_twice_first_refusal_second_still_under_way(
     world: LoopWorld, refusal: tuple[int, str]
 ) -> None:
-    """Trace: permit sent twice, first refusal, second still under way: what comes after all is taken as the ticket's."""
+    """Trace: permit sent twice, first refusal, second still under way: what comes at last is the ticket's."""
     controller = world.controller()
     agent = world.agent(await world.claim(controller))
     agent.push("one")
