@@ -79,12 +79,7 @@ class Witnessing:
         for comment in comments:
             body = parse_sealed_body(comment.body)
             if body is not None and self._is_sealed(body, repo.id, ticket):
-                yield Witness(
-                    f"comment {comment.id}",
-                    body.fields["sequence"],
-                    body.fields["generation"],
-                    str(body.fields["ledger_commit"]),
-                )
+                yield from _told_by(body, f"comment {comment.id}")
 
     def _is_sealed(self, body: SealedBody, repository_id: int, ticket: int) -> bool:
         seal = parse_seal(body.seal)
@@ -92,6 +87,13 @@ class Witnessing:
             return False
         # Ours, but maybe copied here from another ticket's comment.
         return (body.fields.get("repository_id"), body.fields.get("ticket")) == (repository_id, ticket)
+
+
+def _told_by(body: SealedBody, source: str) -> Iterator[Witness]:
+    """What a body with our seal says; nothing where a newer version of us writes it in another form."""
+    sequence, generation, commit = (body.fields.get(name) for name in ("sequence", "generation", "ledger_commit"))
+    if isinstance(sequence, int) and isinstance(generation, int) and isinstance(commit, str):
+        yield Witness(source, sequence, generation, commit)
 
 
 def _sentence(reason: str) -> str:
