@@ -40,7 +40,8 @@ def handed_off(record: Record, *, now: datetime) -> Record:
 def recovered(record: Record, lease: Lease, head_sha: str, observation: Observation) -> Record | Blocked:
     """The record once the holder's workspace stands at the recorded commit: a published head is stamped anew under the
     present fencing identity (unless it is burned), the claim's own check-run permit is settled by what GitHub shows
-    (the ownership protocol, R2), and the status is `working`.
+    (the ownership protocol, R2), and the status is `working`. The checkpoint's derived fields follow, so that what is
+    shown of this record is what it holds.
     """
     expected = record.published.sha if record.published else record.base_sha
     if head_sha != expected:
@@ -55,7 +56,8 @@ def recovered(record: Record, lease: Lease, head_sha: str, observation: Observat
         published = Published(sha=published.sha, generation=lease.generation, nonce=lease.nonce)
     status = "working" if record.status == "recovering" else record.status
     settled = settle(record, _check_runs_found(record, observation))
-    return settled.model_copy(update={"status": status, "published": published})
+    after = settled.model_copy(update={"status": status, "published": published})
+    return after.model_copy(update={"checkpoint": derived(after, after.checkpoint, now=observation.now)})
 
 
 def _check_runs_found(record: Record, observation: Observation) -> list[Made]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from app.domain.admitted_again import admitted_again
 from app.domain.checkpoint import MAX_BYTES, Checkpoint, Step
 from app.domain.fence import not_ready, out_of_order, present_lease
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
@@ -123,7 +124,8 @@ def test_evidence_stamps_the_published_head_anew_unless_it_is_burned(
 ) -> None:
     after = recovered(record.model_copy(update={"status": "recovering"}), LEASE, sha, SEEN)
     assert isinstance(after, Record)
-    assert after.status == "working"
+    assert (after.status, after.checkpoint.status, after.checkpoint.execution_generation) == ("working", "working", 2)
+    assert admitted_again(after) == after, "what is shown of the record differs from what it holds"
     p = after.published
     assert ((p.sha[0], p.generation, p.nonce) if p else None) == published
 
