@@ -46,7 +46,7 @@ class LoopWorld:
             collaborators={"wanda": "write"},
         )
         self.app = emulator.app("agent-recovery", permissions=PERMISSIONS, events=[])
-        emulator.installation("agent-recovery", "acme")
+        self.installation: int = emulator.installation("agent-recovery", "acme")["id"]
         self.ticket: int = emulator.issue(REPO, "Ripen the apples", author="wanda")["number"]
         made = new_keys().settings()
         self.keys = Keyring(
@@ -86,7 +86,12 @@ class LoopWorld:
 
     async def close(self) -> None:
         self.http.close()
-        for github, database in self._opened:
+        await self.close_replicas()
+
+    async def close_replicas(self) -> None:
+        """Ends all services; the world goes on."""
+        while self._opened:
+            github, database = self._opened.pop()
             await github.aclose()
             database.close()
 
