@@ -37,7 +37,8 @@ _UNKNOWN_FIELD = re.compile(r"Cannot query field '(\w+)' on type '(\w+)'")
 @cache
 def schema() -> GraphQLSchema:
     """The schema, built once."""
-    built = build_schema((Path(__file__).parent / "schema.graphql").read_text(encoding="utf-8"))
+    parts = sorted(Path(__file__).parent.glob("*.graphql"))
+    built = build_schema("\n".join(part.read_text(encoding="utf-8") for part in parts))
     # GitHub's own Int carries database ids beyond 32 bits (check-runs: `"databaseId": 23799347220`).
     built.type_map["Int"].serialize = int  # type: ignore[attr-defined]
     return built
