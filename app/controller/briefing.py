@@ -14,10 +14,12 @@ from app.domain.recovery_steps import findings
 from app.domain.recovery_view import RecoveryView
 
 
-def brief_of(view: View, record: Record | None, *, just_granted: bool) -> Brief:
-    """The brief of a ticket. `just_granted`: the reader was granted the ticket this moment, so no claim is judged."""
+def brief_of(view: View, record: Record | None, *, just_granted: bool, resumes: bool = True) -> Brief:
+    """The brief of a ticket. `just_granted`: the reader was granted the ticket this moment, so no claim is judged.
+    `resumes`: the operator's switch, as the gates take it.
+    """
     seen = _recovery(view, record, None)
-    claim = None if just_granted else _claim(view, record)
+    claim = None if just_granted else _claim(view, record, resumes)
     return compose(seen, findings=findings(seen), criteria=criteria(seen), claim=claim)
 
 
@@ -36,7 +38,7 @@ def frozen_refusal(view: View) -> Blocked:
     )
 
 
-def _claim(view: View, record: Record | None) -> gates.Pass | Blocked:
+def _claim(view: View, record: Record | None, resumes: bool) -> gates.Pass | Blocked:
     if view.frozen is not None:
         return frozen_refusal(view)
     generation = record.generation if record else 0
@@ -47,6 +49,7 @@ def _claim(view: View, record: Record | None) -> gates.Pass | Blocked:
         observed_generation=generation,
         login="",
         heartbeat_at=view.heartbeat_at,
+        resumes=resumes,
     )
 
 

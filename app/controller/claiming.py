@@ -63,7 +63,7 @@ class Claiming:
     async def claim(self, owner: str, name: str, ticket: int, request: ClaimRequest, login: str) -> Grant:
         """Make `login` the holder. Raises Refused with what stands in the way, and GitHubError."""
         view = await self._views.look(owner, name, ticket)
-        policy, issue_ = self._claimable(view)
+        policy, issue_ = _policy_and_issue(view)
         with self._authors.run() as author:
             for tried in range(MAX_TRIES):
                 if tried > 1:
@@ -78,6 +78,7 @@ class Claiming:
                     observed_generation=request.observed_generation,
                     login=login,
                     heartbeat_at=view.heartbeat_at,
+                    resumes=self._resume,
                 )
                 if isinstance(passed, Blocked):
                     raise Refused(passed)
@@ -91,7 +92,7 @@ class Claiming:
                     await self._pokes.poke(view.key, due_at=view.now + SETTLE_AFTER)
                     return self._grant(view, won.standing, policy)
                 view = await self._views.look(owner, name, ticket)
-                policy, issue_ = self._claimable(view)
+                policy, issue_ = _policy_and_issue(view)
         raise Refused(_overtaken(view.record))
 
     async def _write(self, view: View, standing: Standing | None, record: Record) -> Journaled | None:
@@ -109,13 +110,6 @@ class Claiming:
             return outcome
         self._require_decided(outcome)
         return None
-
-    def _claimable(self, view: View) -> tuple[Policy, Issue]:
-        policy, issue_ = _policy_and_issue(view)
-        if self._resume:
-            return policy, issue_
-        # The operator's switch for incidents: interrupted tickets are found and shown, not resumed.
-        return policy.model_copy(update={"resume": policy.resume.model_copy(update={"enabled": False})}), issue_
 
     def _require_decided(self, outcome: Lost | Undecided) -> None:
         if isinstance(outcome, Undecided):

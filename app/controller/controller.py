@@ -22,7 +22,7 @@ from app.controller.project import Projector
 from app.controller.reporting import Reporter
 from app.controller.round import Ended, Rounds
 from app.controller.sweep import Sweeper
-from app.controller.view import Views
+from app.controller.view import NoIssue, Views
 from app.controller.witnesses import Witnesses
 from app.controller.witnessing import Witnessing
 from app.domain.agent_api import (
@@ -44,6 +44,9 @@ from app.github.client import GitHub
 from app.github.errors import GitHubError
 
 log = structlog.get_logger()
+
+_TOLD = (Code.FROZEN, Code.ATTEMPTS_EXHAUSTED, Code.TOO_OLD)
+"""Refusals that the loop shows to people."""
 
 
 class Controller:
@@ -69,6 +72,7 @@ class Controller:
         journal = Journal(witnessing)
         actor = Actor(projector)
         self._writes = writes
+        self._resumes = resume
         self._pokes = pokes
         self._views = Views(github, keys, heartbeats, witnessing)
         self._claiming = Claiming(self._views, journal, actor, keys, authors, pokes, resume=resume)
@@ -82,16 +86,17 @@ class Controller:
         """Make `login` the holder of a ticket. Raises Refused, GitHubError."""
         self._require_writes()
         with counting("claim"):
-            async with self._telling(owner, name, ticket):
+            async with self._telling(owner, name, ticket), _naming(ticket):
                 return await self._claiming.claim(owner, name, ticket, request, login)
 
     async def brief(self, owner: str, name: str, ticket: int) -> Brief:
         """What a fresh agent must know about a ticket. Writes nothing. Raises Refused, GitHubError."""
         with counting("brief"):
-            view = await self._views.look(owner, name, ticket)
+            async with _naming(ticket):
+                view = await self._views.look(owner, name, ticket)
         if view.frozen is not None:
             await self._pokes.poke(str(TicketKey(f"{owner}/{name}", ticket)))
-        return brief_of(view, view.record, just_granted=False)
+        return brief_of(view, view.record, just_granted=False, resumes=self._resumes)
 
     async def evidence(
         self, owner: str, name: str, ticket: int, claims: Claims, request: EvidenceRequest
@@ -148,11 +153,13 @@ class Controller:
 
     @asynccontextmanager
     async def _telling(self, owner: str, name: str, ticket: int) -> AsyncIterator[None]:
-        """Moving a ledger ref sends no webhook: who comes upon a frozen ticket lets the loop report it at once."""
+        """Moving a ledger ref sends no webhook, a lease that runs out neither: who comes upon what a person must know
+        lets the loop tell it at once.
+        """
         try:
             yield
         except Refused as refused:
-            if refused.blocked.code is Code.FROZEN:
+            if refused.blocked.code in _TOLD:
                 await self._pokes.poke(str(TicketKey(f"{owner}/{name}", ticket)))
             raise
 
@@ -166,3 +173,13 @@ class Controller:
                     retryable=True,
                 )
             )
+
+
+@asynccontextmanager
+async def _naming(ticket: int) -> AsyncIterator[None]:
+    """Says that the number is wrong to callers who may see the repository; a lease of another one learns nothing."""
+    try:
+        yield
+    except NoIssue as missing:
+        reason, remedy = f"there is no Issue #{ticket}", "check the repository and the number"
+        raise Refused(Blocked(Code.NOT_FOUND, reason, remedy)) from missing

@@ -17,8 +17,10 @@ from app.domain.fencing import AtPublished, Foreign, Head
 from app.domain.handoff_comment import render
 from app.domain.handoff_marker import marker_of
 from app.domain.observation import CheckRun, Comment
+from app.domain.outcome import Blocked
 from app.domain.report import Frozen
 from app.domain.sealed_body import block, body_preimage, payload_of
+from app.domain.stuck import needs_person
 from app.domain.verdict import sharing, verdict_on
 from app.github.checks import CheckRunWrite
 from app.github.errors import NotFound
@@ -48,7 +50,7 @@ class Projector:
     def comment(self, view: View, standing: Standing, head: Head) -> str:
         """The handoff comment of a record."""
         payload, seal = self._sealed(view, standing)
-        return render(standing.record, head, payload=payload, seal=seal)
+        return render(standing.record, head, payload=payload, seal=seal, stuck=_stuck(view, standing))
 
     def unfinished_check_run(self, view: View, standing: Standing, head: Head, sha: str) -> CheckRunWrite:
         """How a check-run is born: unfinished, so that a late one passes nothing."""
@@ -63,7 +65,7 @@ class Projector:
 
     def check_run(self, view: View, standing: Standing, head: Head, sha: str) -> CheckRunWrite:
         """What the check-run on a head says about a record."""
-        verdict = verdict_on(standing.record, head, view.observation)
+        verdict = verdict_on(standing.record, head, view.observation, _stuck(view, standing))
         payload, seal = self._sealed(view, standing)
         others = _others(view, standing, sha)
         at = _moment(view, standing)
@@ -156,6 +158,13 @@ def _handoff_comment(view: View, standing: Standing) -> Comment | None:
         return None
     marker = marker_of(view.ticket)
     return next((c for c in pull.comments if c.body.startswith(marker)), None)
+
+
+def _stuck(view: View, standing: Standing) -> Blocked | None:
+    policy = view.usable_policy
+    if policy is None:
+        return None
+    return needs_person(standing.record, policy, now=view.now, heartbeat_at=view.heartbeat_at)
 
 
 def _projected(standing: Standing) -> Projected:

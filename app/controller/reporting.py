@@ -9,8 +9,8 @@ from app.controller.view import View
 from app.domain.decide import own_pulls, ticket_pull
 from app.domain.handoff_marker import report_marker
 from app.domain.observation import Pull
-from app.domain.plan import RestoreBranch
-from app.domain.report import Frozen, frozen_report, is_told_further, unrestored_report, where_told
+from app.domain.plan import AskPerson, RestoreBranch
+from app.domain.report import Frozen, frozen_report, is_told_further, stuck_report, unrestored_report, where_told
 
 
 class Reporter:
@@ -29,6 +29,17 @@ class Reporter:
         edge = f"unrestored-{action.published[:12]}"
         if not await view.repo.find_comments(number, report_marker(view.ticket, edge)):
             await view.repo.create_comment(number, unrestored_report(view.ticket, edge, action, words, issue))
+
+    async def ask(self, view: View, action: AskPerson) -> int:
+        """Once for each edge: why the ticket waits for a person. Returns the number of writes."""
+        pull = _newest_open_pull(view)
+        issue = view.observation.issue
+        number = pull.number if pull and pull.state == "OPEN" else issue.number if issue else None
+        # One look more for a report that the observation did not reach costs less than telling it twice.
+        if number is None or await view.repo.find_comments(number, report_marker(view.ticket, action.edge)):
+            return 0
+        await view.repo.create_comment(number, stuck_report(view.ticket, action, issue))
+        return 1
 
     async def report(self, view: View, frozen: Frozen) -> int:
         """One comment on the ticket's PR, else on its Issue, and the check-run red. Returns the number of writes."""

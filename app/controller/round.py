@@ -30,6 +30,7 @@ from app.domain.keys import TicketKey
 from app.domain.model import ZERO_SHA
 from app.domain.plan import (
     Adopt,
+    AskPerson,
     CreateCheckRun,
     CreateComment,
     CreatePull,
@@ -248,6 +249,8 @@ class Rounds:
             if isinstance(action, RemoveComment):
                 await view.repo.delete_comment(action.comment_id)
                 written += 1
+            elif isinstance(action, AskPerson):
+                written += await self._reporter.ask(view, action)
             elif isinstance(action, ReopenPull):
                 return await self._reopen(view, standing, action)
             elif isinstance(action, SetDraft):

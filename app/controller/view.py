@@ -115,9 +115,13 @@ class Views:
             repo = await self._github.repository(owner, name)
             ledger = self.ledger_of(repo)
             reading = await ledger.read(ticket)
-            return repo, await self._observe(repo, ticket, reading), ledger, reading
         except (NotFound, Moved) as missing:
             raise Gone(missing.message, status=missing.status, route=missing.route) from missing
+        try:
+            return repo, await self._observe(repo, ticket, reading), ledger, reading
+        except (NotFound, Moved) as missing:
+            kind = NoIssue if isinstance(missing, NotFound) else Gone
+            raise kind(missing.message, status=missing.status, route=missing.route) from missing
 
     def now(self) -> datetime:
         """The present moment by the clock that follows GitHub's."""
@@ -194,6 +198,10 @@ class Views:
 
 class Gone(NotFound):
     """The repository or the Issue is not there (any more), or the App may not see it: the key has nothing to name."""
+
+
+class NoIssue(Gone):
+    """The repository is there; no Issue and no pull request has the number."""
 
 
 def _likely_branches(observation: Observation) -> list[str]:

@@ -39,6 +39,7 @@ from app.domain.plan import (
 )
 from app.domain.policy import Policy
 from app.domain.record import TERMINAL, Record
+from app.domain.stuck import asking, needs_person
 
 SEAL_EVERY = 64
 """The service seals a ledger at the latest when this many commits of agents stand above its last seal."""
@@ -89,7 +90,9 @@ def _rules(s: Situation) -> Plan:
         return (over,)
     if isinstance(s.head, Tampered):
         return (_restoration(s, s.head),)
-    return (*_renewal(s), *_pull(s), *_comment(s), *_check_run(s), *_draft(s))
+    stuck = needs_person(s.record, s.policy, now=s.now, heartbeat_at=s.heartbeat_at)
+    asked = asking(s.record, s.observation, stuck) if stuck is not None else ()
+    return (*_renewal(s), *_pull(s), *_comment(s), *_check_run(s), *_draft(s), *asked)
 
 
 def _unless_refused(s: Situation, action: Guarded) -> Guarded | Wait:

@@ -41,11 +41,13 @@ def may_claim(
     by_person: bool = False,
     heartbeat_at: datetime | None = None,
     run_ended: bool = False,
+    resumes: bool = True,
 ) -> Pass | Blocked:
     """Whether `login` may claim the ticket of `record` (None: nobody ever did) from the generation it saw.
 
     `by_person` says that a person asks for it at this very moment; a token never proves that. A person's claim passes
-    the three gates and brings an ended ticket back, but does not take a live lease.
+    the three gates and brings an ended ticket back, but does not take a live lease. `resumes` is the operator's switch
+    for incidents: where it is off, interrupted tickets are found and shown, and none is resumed.
     """
     if policy is None:
         return Blocked(
@@ -80,7 +82,7 @@ def may_claim(
         return Pass(f"{why}; a person asks for it", 1, interrupted)
     if record is None or not interrupted:
         return Pass(why, (attempts_so_far(record) if record is not None else 0) + 1, False)
-    return _gates(record, policy, now, heartbeat_at) or Pass(why, attempts_so_far(record) + 1, True)
+    return _gates(record, policy, now, heartbeat_at, resumes) or Pass(why, attempts_so_far(record) + 1, True)
 
 
 def is_interrupted(record: Record | None) -> bool:
@@ -195,8 +197,17 @@ def _held_by_another(holder: str, generation: int, state: Live | Suspect, same_l
     )
 
 
-def _gates(record: Record, policy: Policy, now: datetime, heartbeat_at: datetime | None) -> Blocked | None:
+def _gates(
+    record: Record, policy: Policy, now: datetime, heartbeat_at: datetime | None, resumes: bool
+) -> Blocked | None:
     resume = policy.resume
+    if not resumes:
+        return Blocked(
+            Code.RESUME_DISABLED,
+            "the operator of the service has switched resuming off, so nothing resumes an interrupted ticket by itself",
+            "claim again when AGENT_RECOVERY_RESUME is on again",
+            generation=record.generation,
+        )
     if not resume.enabled:
         return Blocked(
             Code.RESUME_DISABLED,

@@ -4,6 +4,7 @@ from app.domain.checkpoint import Step
 from app.domain.fencing import AtPublished, Foreign, Head, Tampered
 from app.domain.handoff_marker import marker_of
 from app.domain.model import instant_text
+from app.domain.outcome import Blocked
 from app.domain.plain_text import cut
 from app.domain.record import Record
 from app.domain.sealed_body import block
@@ -29,16 +30,23 @@ _STATE = {
 }
 
 
-def render(record: Record, head: Head, *, payload: str, seal: str) -> str:
-    """The comment's text. Prose is cut first where it grows too long, the checkpoint never."""
+def render(record: Record, head: Head, *, payload: str, seal: str, stuck: Blocked | None = None) -> str:
+    """The comment's text. Prose is cut first where it grows too long, the checkpoint never. `stuck`: why the ticket
+    waits for a person.
+    """
     machine = block(payload, seal)
-    prose = "\n\n".join(part for part in (_state(record), _table(record, head), *_lists(record)) if part)
+    prose = "\n\n".join(part for part in (_state(record, stuck), _table(record, head), *_lists(record)) if part)
     room = MAX_BYTES - len(machine.encode()) - len(marker_of(record.ticket)) - 8
     return f"{marker_of(record.ticket)}\n{cut(prose, room)}\n\n{machine}\n"
 
 
-def _state(record: Record) -> str:
+def _state(record: Record, stuck: Blocked | None) -> str:
     lease = record.lease
+    if stuck is not None:
+        return (
+            f"**Needs a person** · generation {record.generation}\n\n"
+            f"Nobody holds the ticket: {stuck.reason}. The way back: {stuck.remedy}."
+        )
     state = _STATE[record.status]
     if lease is None:
         return f"**{state}** · generation {record.generation}"

@@ -89,10 +89,19 @@ class CreateCheckRun:
 
 @dataclass(frozen=True)
 class RemoveComment:
-    """A second handoff comment of ours: the oldest stays."""
+    """A second comment of ours with the same marker: the oldest stays."""
 
     comment_id: int
     reason: str
+
+
+@dataclass(frozen=True)
+class AskPerson:
+    """Tell a person, in a new comment, why the ticket waits for one. `edge` names the happening, so it is told once."""
+
+    edge: str
+    reason: str
+    remedy: str
 
 
 @dataclass(frozen=True)
@@ -156,6 +165,7 @@ Action = (
     | PullIsClosed
     | Guarded
     | RemoveComment
+    | AskPerson
     | StampLease
     | SealTail
     | NoteProgress

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.domain.handoff_marker import report_marker
 from app.domain.observation import Comment, Issue, Observation, Pull
-from app.domain.plan import RestoreBranch
+from app.domain.plan import AskPerson, RestoreBranch
 from app.domain.untrusted import inline
 
 
@@ -47,6 +47,18 @@ def unrestored_report(ticket: int, edge: str, action: RestoreBranch, words: str,
         f"- GitHub says: {inline(words, 300)}\n\n"
         "Remove what stands in the way (a rule for this branch, or a branch below its name) and it is put back by "
         "itself, or let the holder run `agent-recovery push`.\n"
+    )
+
+
+def stuck_report(ticket: int, action: AskPerson, issue: Issue | None) -> str:
+    """One report on a ticket that nothing resumes any more: why, and the way back."""
+    person = next(iter(issue.assignees), issue.author) if issue else None
+    mention = f"@{person} " if person else ""
+    return (
+        f"{report_marker(ticket, action.edge)}\n"
+        f"{mention}**Ticket #{ticket} waits for a person**, because {action.reason}.\n\n"
+        f"Its work is kept as it is. The way back: {action.remedy}; then an agent runs "
+        f"`agent-recovery recover {ticket}`.\n"
     )
 
 

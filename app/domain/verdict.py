@@ -10,6 +10,7 @@ from typing import Literal
 from app.domain.external_id import parse
 from app.domain.fencing import AtPublished, Foreign, Head
 from app.domain.observation import Observation
+from app.domain.outcome import Blocked
 from app.domain.record import Record
 
 
@@ -22,8 +23,8 @@ class Verdict:
     summary: str
 
 
-def verdict_on(record: Record, head: Head, observation: Observation) -> Verdict:
-    """The verdict on the head that `head` speaks of."""
+def verdict_on(record: Record, head: Head, observation: Observation, stuck: Blocked | None = None) -> Verdict:
+    """The verdict on the head that `head` speaks of. `stuck`: why the ticket waits for a person."""
     if isinstance(head, Foreign):
         return Verdict(
             "action_required",
@@ -41,6 +42,12 @@ def verdict_on(record: Record, head: Head, observation: Observation) -> Verdict:
             "action_required",
             f"Several tickets share this commit: {names}",
             "A commit counts for one ticket. Push a commit of its own for each of them.",
+        )
+    if stuck is not None:
+        return Verdict(
+            "action_required",
+            "Needs a person: the work stopped and nothing resumes it",
+            f"Nobody holds the ticket: {stuck.reason}.\n\nThe way back: {stuck.remedy}.",
         )
     if head.fenced:
         return Verdict(

@@ -242,3 +242,17 @@ def test_i5_attempts_never_pass_the_cap(gaps: list[int], cap: int) -> None:
             ticket=1, sequence=generation, status="recovering", generation=generation, lease=lease, attempts=attempts
         )
         now += timedelta(minutes=gap)
+
+
+def test_the_operators_switch_stops_what_was_interrupted_and_nothing_else() -> None:
+    answer = may_claim(DEAD, POLICY, now=NOW, observed_generation=2, login="x", resumes=False)
+    assert isinstance(answer, Blocked)
+    assert answer.code is Code.RESUME_DISABLED
+    assert "operator" in answer.reason
+    for free in (None, FREE):
+        observed = 0 if free is None else 2
+        assert isinstance(
+            may_claim(free, POLICY, now=NOW, observed_generation=observed, login="x", resumes=False), Pass
+        )
+    by_person = may_claim(DEAD, POLICY, now=NOW, observed_generation=2, login="x", resumes=False, by_person=True)
+    assert isinstance(by_person, Pass)
