@@ -66,8 +66,9 @@ class LoopWorld:
         """A replica, always with a boot id of its own; `database_file` is kept by who names it again. `skew_s`: how far
         its machine's clock is from GitHub's.
         """
+        wire = transport or httpx.AsyncHTTPTransport(verify=False)  # plain HTTP here: no certificates to load
         machine = GitHubClock(system=lambda: self.emulator.now() + skew_s)
-        github = GitHub(self.app["id"], [self.app["pem"]], self.emulator.url, clock=machine, transport=transport)
+        github = GitHub(self.app["id"], [self.app["pem"]], self.emulator.url, clock=machine, transport=wire)
         database = Database(f"sqlite:///{database_file or self.folder / f'{secrets.token_hex(4)}.db'}")
         clock = github.clock.now
         self._opened.append((github, database))

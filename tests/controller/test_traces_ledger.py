@@ -15,6 +15,7 @@ from app.domain.agent_api import CheckpointRequest, ClaimRequest, Grant, Handoff
 from app.domain.keys import TicketKey
 from app.domain.model import ZERO_SHA
 from app.domain.outcome import Code, Refused
+from app.github.errors import Unanswered
 from app.github.repository import Repository
 from app.ledger.api import Won
 from app.ledger.git import FencedOut, Foreign, GitLedger, Pushed
@@ -310,7 +311,8 @@ async def test_claim_on_a_cancelled_ticket(world: LoopWorld, database: str) -> N
     assert isinstance(agent.push("late"), FencedOut)
 
 
-async def test_a_create_paused_through_a_tickets_whole_life(world: LoopWorld) -> None:
+@pytest.mark.parametrize("close", ["answered", "unheard"])
+async def test_a_create_paused_through_a_tickets_whole_life(world: LoopWorld, close: str) -> None:
     """Trace: a create paused through a ticket's whole life: the PR that comes after the ticket's end is closed."""
     controller = world.controller()
     agent = world.agent(await world.claim(controller))
@@ -323,6 +325,11 @@ async def test_a_create_paused_through_a_tickets_whole_life(world: LoopWorld) ->
     for _ in range(40):
         world.head("main")
     (pull,) = world.get("pulls?state=all")
+    assert pull["state"] == "open"
+    if close == "unheard":
+        world.emulator.fault("drop_after", match={"method": "PATCH", "path_regex": "/pulls/[0-9]+$"})
+        with pytest.raises(Unanswered):
+            await world.settle(controller)
     await world.settle(controller)
     (pull,) = world.get("pulls?state=all")
     assert pull["state"] == "closed"
