@@ -144,6 +144,19 @@ async def test_a_ledger_that_is_not_what_it_was_freezes_the_ticket(
     assert _refs(world) == after_the_deed
 
 
+async def test_a_heartbeat_after_the_database_was_lost_looks_once_and_then_asks_one_question(world: LoopWorld) -> None:
+    _, agent, _ = await world.published()
+    replica = world.controller()
+    await replica.start_up()
+    asked = []
+    for _ in range(3):
+        mark = world.requested()
+        await replica.heartbeat("acme", "shop", world.ticket, claims_of(agent.grant), HeartbeatRequest())
+        asked.append([r for r in world.emulator.requests(mark) if r["kind"] in ("rest", "graphql")])
+    assert len(asked[0]) > 2
+    assert [len(requests) for requests in asked[1:]] == [2, 2]
+
+
 async def test_a_frozen_ticket_is_told_once_also_when_the_database_is_lost_in_between(world: LoopWorld) -> None:
     controller, agent, _ = await world.published()
     # The table alone knows of this: no image of it stands at GitHub yet.

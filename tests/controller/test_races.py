@@ -136,6 +136,18 @@ async def test_of_sixteen_claims_of_one_generation_one_is_granted_and_all_others
     assert len([nonce for number, nonce in nonces if number == grant.generation]) == 1
 
 
+async def test_two_replicas_that_ask_for_a_person_at_one_moment_leave_one_report(world: LoopWorld) -> None:
+    replicas = world.controller(), world.controller()
+    for generation in range(3):
+        await _claim(world, replicas[0], generation=generation)
+        world.emulator.advance(16 * 60)
+    key = TicketKey(REPO, world.ticket)
+    await asyncio.gather(*(replica.round(key) for replica in replicas))
+    for replica in replicas:
+        await world.settle(replica)
+    assert len(world.comments(world.ticket, "agent-recovery:report")) == 1
+
+
 async def test_a_claim_that_is_overtaken_at_every_try_names_the_last_holder(world: LoopWorld) -> None:
     controller = world.controller()
     agent = world.agent(await world.claim(controller))
