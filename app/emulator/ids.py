@@ -28,6 +28,10 @@ _STARTS = {
     "status": 41_000_000_001,
     "delivery": 190_000_000_001,
     "review": 3_600_000_001,
+    "review_comment": 2_300_000_001,
+    "review_thread": 5_100_000_001,
+    "ruleset": 9_000_001,
+    "queue_entry": 120_001,
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from app.emulator.guard_state import AutoMerge, Guard, QueueEntry, Review, ReviewThread
 from app.emulator.ids import node_id
 from app.emulator.repos import GitRepo
 
@@ -123,6 +124,7 @@ class Repository:
     suites: list[CheckSuite] = field(default_factory=list)
     statuses: list[CommitStatus] = field(default_factory=list)
     next_number: int = 1
+    guard: Guard = field(default_factory=Guard)
 
     @property
     def full_name(self) -> str:
@@ -244,6 +246,11 @@ class PullRequest(Issue):
     reopen_refusal: str | None = None
     requested_reviewers: list[Account] = field(default_factory=list)
     mergeability: dict[tuple[str, str], bool | None] = field(default_factory=dict)
+    reviews: list[Review] = field(default_factory=list)
+    threads: list[ReviewThread] = field(default_factory=list)
+    auto_merge: AutoMerge | None = None
+    queue_entry: QueueEntry | None = None
+    last_pusher: Account | None = None
 
     @property
     def node_id(self) -> str:
