@@ -80,6 +80,39 @@ async def test_our_cas_landed_and_somebody_built_on_it_before_we_read(
     assert refused.value.blocked.code is Code.LEASE_LIVE
 
 
+async def test_a_claim_that_was_never_answered_and_is_carried_out_late_is_its_callers(
+    world: LoopWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trace: our CAS landed before we read, here after we had given up: the same claim id gets the grant, no other."""
+    controller, agent, sha = await world.published()
+    monkeypatch.setattr("app.ledger.moving.LONGEST_PAUSE_S", 0.05)
+    world.emulator.advance(17 * 60)
+    request = _claim(1, "the-same-claim")
+    update = {"operation": "UpdateRefs", "kind": "graphql"}
+    world.emulator.fault("late", match=update, after=80)
+    world.emulator.fault("drop_before", match=update, times=5)
+    world.emulator.fault("drop_before", match={"kind": "git", "method": "POST", "identity": "app:agent-recovery"})
+    with pytest.raises(Refused) as refused:
+        await controller.claim("acme", "shop", world.ticket, request, "wanda")
+    assert refused.value.blocked.code is Code.UNKNOWN_OUTCOME
+    assert all(fault["left"] == 0 for fault in world.emulator.faults())
+    for _ in range(80):
+        world.head("main")
+    replica = world.controller()
+    with pytest.raises(Refused) as refused:
+        await replica.claim("acme", "shop", world.ticket, _claim(1), "wanda")
+    assert refused.value.blocked.code is Code.LEASE_LIVE
+    grant = await replica.claim("acme", "shop", world.ticket, request, "wanda")
+    assert (grant.generation, grant.head_sha) == (2, sha)
+    assert isinstance(world.agent(grant).push("two"), Pushed)
+    assert isinstance(agent.push("late"), FencedOut)
+    # The check-run that the claim would have made is for whoever looks after its permit's time.
+    world.emulator.advance(61)
+    await world.settle(replica)
+    assert [e.reason for e in await world.settle(replica)] == ["as it should be"]
+    assert [run["conclusion"] for run in world.check_runs(sha)] == ["success"]
+
+
 async def test_n_claims_against_a_writer_that_only_renews(world: LoopWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """Trace: N claims against a writer that only renews: the ref moves under each try, the lease does not."""
     _, agent, sha = await world.published()
