@@ -80,11 +80,15 @@ class Observer:
 
     def branch(self, name: str) -> str:
         """The head of a branch."""
-        ref = f"refs/heads/{name}"
-        found = {r.ref: r.object.sha for r in self.repository.get_git_matching_refs(f"heads/{name}")}
-        if ref not in found:
+        found = self.heads(name)
+        if name not in found:
             raise Unproved(f"the branch {name} does not stand")
-        return found[ref]
+        return found[name]
+
+    def heads(self, prefix: str) -> dict[str, str]:
+        """The heads of all branches whose names begin so."""
+        found = self.repository.get_git_matching_refs(f"heads/{prefix}")
+        return {r.ref.removeprefix("refs/heads/"): r.object.sha for r in found}
 
     def file(self, path: str, ref: str) -> tuple[str, str]:
         """A file's blob id and text."""

@@ -1,5 +1,6 @@
 """What a proof says: proved with its evidence, or not proved and why. Nothing in a drill counts without one."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,3 +45,21 @@ class Attempt:
     def answer(self) -> str:
         """The answer in one line, for the evidence."""
         return " ".join(self.said.split())[:400]
+
+    @property
+    def gist(self) -> str:
+        """The answer for a person to read: a refusal's code and reason, else what git said of the ref."""
+        refusal = _refusal(self.said)
+        if refusal is not None:
+            return f"exit code {self.exit_code}, {refusal}"
+        lines = [line.strip() for line in self.said.splitlines() if line.strip() and not line.startswith("To ")]
+        return f"exit code {self.exit_code}, {' '.join(' '.join(lines).split())[:200] or 'without a word'}"
+
+
+def _refusal(said: str) -> str | None:
+    """Code and reason where `agent-recovery --json` refused: its answer begins with a JSON object."""
+    try:
+        told, _ = json.JSONDecoder().raw_decode(said)
+        return f"{told['error']['code']}: {told['error']['message']}"
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -28,6 +28,18 @@ def standing(observer: Observer, place: Place) -> Standing:
     return Standing(ledger, head)
 
 
+def shown(observer: Observer, place: Place) -> str:
+    """What GitHub shows of the ticket now, in a few words: its branch, its ledger, its pull requests."""
+    heads = observer.heads(place.branch)
+    branch = f"{place.branch} at {heads[place.branch][:12]}" if place.branch in heads else f"no {place.branch}"
+    pulls = ", ".join(f"#{p.number} {p.state}" for p in observer.pulls(place.branch)) or "no pull request"
+    try:
+        newest = observer.ledger(place.ticket)[0]
+    except Unproved as missing:
+        return f"{branch}; {missing.why}; {pulls}"
+    return f"{branch}; ledger at {newest.sha[:12]}: generation {newest.generation}, {newest.record['status']}; {pulls}"
+
+
 @looks
 def zombie_checkpoint(observer: Observer, place: Place, attempt: Attempt, before: Standing, *, mark: str) -> Proved:
     """A checkpoint under the old lease is refused, and nothing of it stands anywhere."""
@@ -183,7 +195,9 @@ def ledger_moved_back(observer: Observer, place: Place, moved: MovedLedger, befo
 
 def _fenced_out(observer: Observer, place: Place, attempt: Attempt, before: Standing, mark: str) -> None:
     """Refused with exit code 3, and `mark`, which the zombie wrote into its checkpoint, stands nowhere."""
-    require(attempt.exit_code == FENCED_OUT, f"it ended with {attempt.exit_code}, not {FENCED_OUT}: {attempt.answer}")
+    require(
+        attempt.exit_code == FENCED_OUT, f"it was not fenced out, it ended with {attempt.exit_code}: {attempt.answer}"
+    )
     since = _not_counted(observer, place, before)
     require(observer.branch(place.branch) == before.head, "the branch moved")
     texts = [str(entry.record) for entry in since]

@@ -181,7 +181,7 @@ class Death:
 @looks
 def killed(observer: Observer, place: Place, death: Death) -> Proved:
     """The agent died by SIGKILL with work that only its own machine had: commits and an edit; GitHub has none of it."""
-    require(death.exit_code == -9, f"the agent's exit code is {death.exit_code}, not that of SIGKILL")
+    _killed("the agent", death.exit_code)
     head = observer.branch(place.branch)
     require(head == death.pushed, f"the branch stands at {head[:12]}, not where the agent pushed it")
     local = workspace_git(death.workspace, "rev-list", f"{head}..HEAD").split()
@@ -208,7 +208,7 @@ class ServiceLoss:
 @looks
 def service_lost(observer: Observer, place: Place, loss: ServiceLoss) -> Proved:
     """The service died by SIGKILL, its database was deleted, and a new process has read the active index since."""
-    require(loss.exit_code == -9, f"the service's exit code is {loss.exit_code}, not that of SIGKILL")
+    _killed("the service", loss.exit_code)
     require(loss.database_gone, "the database was not deleted")
     require(loss.new_pid != loss.old_pid, "the same process goes on")
     index = [path for path in loss.reads_since if path.endswith("/git/matching-refs/agent-recovery/active/")]
@@ -327,6 +327,11 @@ def ledger_commit_of(external_id: str | None, ticket: int, entries: Sequence[Led
                 if entry.sha.startswith(pieces[3]) and pieces[1:3] == [str(entry.generation), str(entry.sequence)]:
                     return entry
     raise Unproved(f"the check-run's external id {external_id!r} names no commit of the ledger")
+
+
+def _killed(who: str, exit_code: int | None) -> None:
+    require(exit_code is not None, f"{who} was not killed: it still runs")
+    require(exit_code == -9, f"{who}'s exit code is {exit_code}, not that of SIGKILL")
 
 
 def _first_of(entries: Sequence[LedgerCommit], generation: int) -> LedgerCommit:

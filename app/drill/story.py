@@ -47,11 +47,25 @@ PROOFS = (
 )
 STEP_IDS = tuple(str(n) for n in range(1, len(names.STEPS) + 1))
 PATIENCE = 20.0
-"""Seconds until a step that is not proved counts as failed; most take well under one."""
+"""Seconds until a step that is not proved counts as failed; most take well under one. Every story may set its own."""
 APART = ("token mint", "permission look-up", "git")
 """What is counted beside a recovery's requests, also where it is none."""
 SETTLED = 5.0
-"""Seconds after an attempt at which GitHub must still show the same."""
+"""Seconds after an attempt at which GitHub must still show the same. Every story may set its own."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When the first agent dies: while it works on `step`, `delay` seconds after it began it."""
+
+    step: str
+    delay: float
+
+
+def moment_of_death(seed: int) -> Moment:
+    """The moment that a seed chooses: always amid a step that follows one which is committed and not pushed."""
+    chance = random.Random(seed)
+    return Moment(step=chance.choice(("3", "5")), delay=chance.uniform(0.05, 0.35))
 
 
 @dataclass
@@ -73,11 +87,11 @@ class Story:
     world: World
     telling: Telling
     result: Result
+    patience: float = PATIENCE
+    settled: float = SETTLED
     place: Place = field(init=False)
-    chance: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
-        self.chance = random.Random(self.result.seed)
         self.place = Place(
             app=self.world.app,
             ticket=names.TICKET,
@@ -88,18 +102,18 @@ class Story:
 
     # Proving
 
-    def prove(self, name: str, look: Callable[[], Proof], *, within: float = PATIENCE) -> Proved:
+    def prove(self, name: str, look: Callable[[], Proof]) -> Proved:
         """Asks until it is proved, tells it in one line and keeps the evidence. Raises StoryStopped."""
-        proof = self.ask(name, look, within=within)
+        proof = self.ask(name, look)
         self.conclude(name, proof)
         if isinstance(proof, NotProved):
             raise StoryStopped(f"{name}: {proof.why}")
         return proof
 
-    def ask(self, name: str, look: Callable[[], Proof], *, within: float = PATIENCE) -> Proof:
-        """The first `Proved`, or the last `NotProved` when time is up."""
+    def ask(self, name: str, look: Callable[[], Proof]) -> Proof:
+        """The first `Proved`, or the last `NotProved` when patience is at its end."""
         self.telling.doing(f"looking at GitHub: {name}")
-        deadline = time.monotonic() + within
+        deadline = time.monotonic() + self.patience
         while True:
             proof = look()
             if isinstance(proof, Proved) or time.monotonic() > deadline:
@@ -127,7 +141,8 @@ class Story:
         """An agent claims and works; it dies by SIGKILL at a random moment in the middle of unpushed work."""
         self.telling.chapter("2  An agent works on the ticket")
         agent, folder = self.world.start_agent("first agent", self.world.first)
-        death = _Death(agent, step=self.chance.choice(("3", "5")), delay=self.chance.uniform(0.05, 0.35))
+        moment = moment_of_death(self.result.seed)
+        death = _Death(agent, moment)
         observer, place = self.world.observer, self.place
         agent.wait_for(_event("recovered"), 30)
         self.prove("claimed", lambda: proofs.claimed(observer, place, generation=1))
@@ -142,6 +157,8 @@ class Story:
         pushed = [e for e in agent.events if e["event"] == "pushed"][-1]["head"]
         observed = proofs.Death(exit_code=exit_code, workspace=folder, pushed=pushed)
         killed = self.prove("killed", lambda: proofs.killed(observer, place, observed))
+        # Which moment it was is the story's own knowledge; what it left behind was read from outside.
+        self.result.proved["killed"] = killed.evidence | {"amid_step": moment.step, "seconds_into_it": moment.delay}
         observer.git.fetch()
         before = observer.git.commits(f"{observer.branch(place.trunk)}..{pushed}")
         return Agents(
@@ -160,15 +177,10 @@ class Story:
         gone = not self.world.database.exists()
         mark = self.world.requests_served()
         new = self.world.start_service()
-        loss = proofs.ServiceLoss(exit_code=exit_code, database_gone=gone, old_pid=old, new_pid=new.pid, reads_since=())
 
         def look() -> Proof:
-            reads = [r["path"] for r in self.world.app_requests(mark) if r["method"] == "GET"]
-            return proofs.service_lost(
-                self.world.observer,
-                self.place,
-                proofs.ServiceLoss(loss.exit_code, loss.database_gone, loss.old_pid, loss.new_pid, reads),
-            )
+            loss = proofs.ServiceLoss(exit_code, gone, old, new.pid, self.world.reads_since(mark))
+            return proofs.service_lost(self.world.observer, self.place, loss)
 
         self.prove("service_lost", look)
 
@@ -264,10 +276,9 @@ def sort_requests(
 class _Death:
     """Kills an agent while it writes a step: after an unpushed commit, with the next one half done."""
 
-    def __init__(self, agent: StoryProcess, *, step: str, delay: float) -> None:
+    def __init__(self, agent: StoryProcess, moment: Moment) -> None:
         self._agent = agent
-        self._step = step
-        self._delay = delay
+        self._moment = moment
         self._exit_code: int | None = None
         self._problem: StoryStopped | None = None
         self._thread = threading.Thread(target=self._strike, name="death", daemon=True)
@@ -282,8 +293,8 @@ class _Death:
 
     def _strike(self) -> None:
         try:
-            self._agent.wait_for(lambda e: e["event"] == "step_started" and e["step"] == self._step, 90)
-            time.sleep(self._delay)
+            self._agent.wait_for(lambda e: e["event"] == "step_started" and e["step"] == self._moment.step, 90)
+            time.sleep(self._moment.delay)
             self._exit_code = self._agent.kill()
         except StoryStopped as problem:
             self._problem = problem

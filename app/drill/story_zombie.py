@@ -14,7 +14,7 @@ from app.drill import proofs_of_fencing as fencing
 from app.drill.processes import StoryStopped
 from app.drill.proof import Attempt, NotProved, Proof, Proved
 from app.drill.proofs_of_work import workspace_git
-from app.drill.story import SETTLED, Agents, Story
+from app.drill.story import Agents, Story
 
 
 class Zombie:
@@ -72,11 +72,11 @@ class Zombie:
         shown = self._story.ask(
             "the foreign head", lambda: fencing.plain_push_shown(self._observer, self._place, pushed, before)
         )
-        self._wait_until(acted + SETTLED)
+        self._wait_until(acted + self._story.settled)
         shown = fencing.plain_push_shown(self._observer, self._place, pushed, before)
         if isinstance(shown, NotProved):
             self._story.conclude("plain_push", shown)
-        (self._holder / "work" / "summary.txt").write_text("All steps are done.\n", "utf-8")
+        (self._holder / "work" / "summary.txt").write_text(f"All done, without {pushed}.\n", "utf-8")
         self._must(self._git("add", "work/summary.txt", at=self._holder))
         self._must(self._git("commit", "--quiet", "--message", "Sum up", at=self._holder))
         refused = self._agent_recovery("push", "--json", at=self._holder)
@@ -87,7 +87,7 @@ class Zombie:
                 "plain_push",
                 lambda: fencing.plain_push(self._observer, self._place, told, before),
                 push,
-                time.monotonic() - SETTLED,
+                time.monotonic() - self._story.settled,
             )
         self._must(self._agent_recovery("ready", "--json", at=self._holder))
         self._git("reset", "--quiet", "--hard", old_work)
@@ -151,13 +151,13 @@ class Zombie:
         story.telling.doing(f"waiting for what GitHub shows: {name}")
         proof = story.ask(name, look)
         if isinstance(proof, Proved):
-            self._wait_until(acted + SETTLED)
+            self._wait_until(acted + self._story.settled)
             proof = look()
         story.conclude(name, proof)
-        shown = proof.line if isinstance(proof, Proved) else proof.why
+        shown = fencing.shown(self._observer, self._place)
         if isinstance(proof, Proved):
             story.result.proved[name] = proof.evidence | {"answered": attempt.answer, "shown_5_s_later": shown}
-        story.telling.outcome(attempt.answer, shown)
+        story.telling.outcome(attempt.command, attempt.gist, shown)
 
     def _note(self) -> None:
         """What the zombie believes: everything is done, and by it."""

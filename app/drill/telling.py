@@ -6,9 +6,10 @@ from typing import Any
 
 from rich.console import Console
 from rich.status import Status
-from rich.table import Table
 
 from app.drill.proof import Proof, Proved
+
+NOT_REACHED = "not reached"
 
 
 @dataclass
@@ -83,10 +84,11 @@ class Telling:
             self._console.print(f"  [red]NOT PROVED[/red] {at}  {name:<18} ", end="")
             self._console.print(proof.why, markup=False)
 
-    def outcome(self, answered: str, shown: str) -> None:
-        """What GitHub or the service answered to an attempt, and what GitHub shows five seconds later."""
-        self._console.print(f"               answered: {answered[:220]}", markup=False, style="dim")
-        self._console.print(f"               GitHub shows 5 s later: {shown}", markup=False, style="dim")
+    def outcome(self, command: str, answered: str, shown: str) -> None:
+        """What was tried, what was answered, and what GitHub shows five seconds later."""
+        indent = " " * 15
+        self._console.print(f"{indent}{command} → {answered}", markup=False, style="dim")
+        self._console.print(f"{indent}GitHub shows 5 s later: {shown}", markup=False, style="dim")
 
     def remark(self, text: str) -> None:
         self._console.print(f"  {text}", markup=False, style="dim")
@@ -99,17 +101,9 @@ class Telling:
 
     def summary(self, result: Result) -> None:
         self.settle()
-        table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        table.add_row("proved", f"{len(result.proved)} of {len(result.proved) + len(result.failed)}")
-        table.add_row("generations", str(result.generation))
-        steps = ", ".join(f"{name} {n}" for name, n in result.recovery_requests_by_step.items())
-        table.add_row("requests to GitHub the recovery took", f"{result.recovery_requests} ({steps})")
-        apart = ", ".join(f"{name} {n}" for name, n in result.apart.items())
-        table.add_row("apart", apart or "not reached")
-        table.add_row("duplicates", "; ".join(result.duplicates_found) or str(result.duplicates))
-        table.add_row("time", f"{result.seconds:.1f} s (seed {result.seed})")
         self._console.print("\n[bold]Summary[/bold]")
-        self._console.print(table)
+        for label, value in _summed_up(result):
+            self._console.print(f"  {label:<37} {value}", markup=False)
         for name, why in result.failed.items():
             self._console.print(f"not proved: {name}: {why}", markup=False, style="red")
 
@@ -117,3 +111,21 @@ class Telling:
         """Where everything can be looked at, as long as it runs."""
         for name, url in result.urls.items():
             self._console.print(f"{name}: {url}", markup=False)
+
+
+def _summed_up(result: Result) -> list[tuple[str, str]]:
+    steps = ", ".join(f"{name} {n}" for name, n in result.recovery_requests_by_step.items())
+    apart = ", ".join(f"{name} {n}" for name, n in result.apart.items())
+    reached = result.recovery_requests is not None
+    return [
+        ("proved", f"{len(result.proved)} of {len(result.proved) + len(result.failed)}"),
+        ("generations", _or_not_reached(result.generation)),
+        ("requests to GitHub the recovery took", f"{result.recovery_requests} ({steps})" if reached else NOT_REACHED),
+        ("  counted apart from them", apart if reached else NOT_REACHED),
+        ("duplicates", "; ".join(result.duplicates_found) or _or_not_reached(result.duplicates)),
+        ("time", f"{result.seconds:.1f} s (seed {result.seed})"),
+    ]
+
+
+def _or_not_reached(number: int | None) -> str:
+    return NOT_REACHED if number is None else str(number)

@@ -292,6 +292,10 @@ class World:
             if r["identity"] == f"app:{SLUG}" and r["n"] > since and (until is None or r["n"] <= until)
         ]
 
+    def reads_since(self, mark: int) -> list[str]:
+        """The paths of what the App has read successfully after request number `mark`."""
+        return [r["path"] for r in self.app_requests(mark) if r["method"] == "GET" and r["status"] == 200]
+
     def pass_lease(self) -> None:
         """Moves GitHub's clock past a lease of the default length, its grace and its heartbeats."""
         self.emulator.advance(20 * 60)

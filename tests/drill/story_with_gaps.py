@@ -1,0 +1,395 @@
+"""The demo's story with the real service, in which what each proof stands on is at first switched off.
+
+GitHub refuses exactly the write that a proof is about, or the act itself does not happen; the proof is looked at in
+that moment; then the story makes up for it and goes on, so that whatever comes before a proof has been proved. Service,
+agents' commands, git, GitHub and the proofs are the demo's; only the agents' work is shorter. It is played once, as far
+as somebody asks.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from agents_hands import Hands
+
+from app.drill import proofs_of_fencing as fencing
+from app.drill import proofs_of_work as proofs
+from app.drill import world as names
+from app.drill.processes import StoryProcess, clean_environment
+from app.drill.proof import NotProved, Proof, Proved, Unproved
+from app.drill.story import PATIENCE, PROOFS, STEP_IDS, Agents, Story
+from app.drill.story_zombie import Zombie
+from app.drill.telling import Result, Telling
+from app.drill.world import SLUG, Person, World
+
+APP = f"app:{SLUG}"
+LEDGER_WRITES = {"operation": "updateRefs", "identity": APP}
+NEW_PULLS = {"method": "POST", "path_regex": "/pulls$", "identity": APP}
+CHANGED_PULLS = {"method": "PATCH", "path_regex": "/pulls/[0-9]+$", "identity": APP}
+COMMENTS = {"method": "POST", "path_regex": "/comments$", "identity": APP}
+CHECK_RUNS = {"method": "POST", "path_regex": "/check-runs$", "identity": APP}
+ACTIVE_INDEX = {"method": "GET", "path_regex": "/matching-refs/agent-recovery/active/$", "identity": APP}
+
+FORBIDDEN = {"code": 403, "body": {"message": "Resource not accessible by integration"}}
+IMPATIENT = 1.0
+"""Seconds the story waits for what cannot come."""
+
+_DIES_AMID_A_STEP = """\
+import json, pathlib, time
+pathlib.Path("work/step-4.txt").write_text("Step 4: half of")
+print(json.dumps({"event": "amid step 4"}), flush=True)
+time.sleep(600)
+"""
+
+BEFORE_RECOVERY = PROOFS[: PROOFS.index("recovered")]
+OF_RECOVERY = ("claimed", "comment", "check", "service_lost", "recovered", "workspace_exact", "no_step_redone")
+"""Proofs that hold from the recovery on. That of the installation cannot be asked again once GitHub's clock has moved,
+because the observer signs its question by this machine's.
+"""
+OF_LEDGER = ("claimed", "service_lost", "recovered")
+"""Proofs that hold whatever becomes of the branch."""
+USAGE, GATE_CLOSED, UNAVAILABLE = 2, 4, 7
+"""Exit codes of the command line, as docs/cli.md publishes them."""
+
+Look = Callable[[], Proof]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """What a proof said while what it stands on was switched off: one answer for each thing it stands on.
+
+    `still` are proofs of earlier ids, asked again in the same moment; `proved` is what the story had proved by then.
+    """
+
+    said: tuple[Proof, ...]
+    still: Mapping[str, Proof]
+    proved: tuple[str, ...]
+
+    def and_also(self, other: "Gap") -> "Gap":
+        return replace(self, said=self.said + other.said)
+
+
+class StoryWithGaps:
+    """One story in one world. `without` plays it on."""
+
+    def __init__(self, folder: Path) -> None:
+        self.world = World(folder)
+        self._story = Story(self.world, Telling(quiet=True), Result(seed=1), settled=0.0)
+        self._observer, self._place = self.world.observer, self._story.place
+        self._first, self._second = folder / "first-agent", folder / "second-agent"
+        self._hands = Hands(self.world)
+        self._looks: dict[str, Look] = {}
+        self._gaps: dict[str, Gap] = {}
+        self._play = self._played()
+
+    def without(self, name: str) -> Gap:
+        """The gap of one id; plays up to it where the story has not come there yet."""
+        while name not in self._gaps:
+            try:
+                reached, gap = next(self._play)
+            except StopIteration:
+                raise AssertionError(f"the story ended, or broke, before {name}") from None
+            self._gaps[reached] = gap
+        return self._gaps[name]
+
+    def _played(self) -> Iterator[tuple[str, Gap]]:
+        yield from self._installing()
+        yield from self._claiming()
+        yield from self._pushing()
+        agents = yield from self._dying()
+        yield from self._losing_the_service()
+        yield from self._recovering(agents)
+        yield from self._finishing(agents)
+        zombie = Zombie(self._story, agents)
+        yield from self._coming_back(zombie)
+        yield from self._pushing_plainly(zombie)
+        yield from self._tampering(zombie)
+        yield from self._moving_the_ledger(zombie)
+
+    # Switches and looks
+
+    @property
+    def failed(self) -> Mapping[str, str]:
+        """What could not be proved where it should have been."""
+        return self._story.result.failed
+
+    @contextmanager
+    def _off(self, *writes: Mapping[str, str], kind: str = "status") -> Iterator[None]:
+        """GitHub refuses these requests, or drops them before they have an effect, until the block ends."""
+        github = self.world.emulator
+        github.clear_faults()
+        for write in writes:
+            github.fault(kind, match=write, times=1000, **(FORBIDDEN if kind == "status" else {}))
+        yield
+        github.clear_faults()
+
+    def _gap(self, look: Look, *still: str) -> Gap:
+        """Looks once, when everything that is switched off has been tried."""
+        github = self.world.emulator
+        _until(lambda: all(fault["hits"] for fault in github.faults()), lambda: f"not tried: {github.faults()}")
+        said = look()
+        return Gap(
+            (said,),
+            {name: self._story.ask(name, self._looks[name]) for name in still},
+            tuple(self._story.result.proved),
+        )
+
+    def _prove(self, name: str, look: Look) -> Proved:
+        self._looks[name] = look
+        return self._story.prove(name, look)
+
+    def _nudge(self) -> None:
+        """Something happens at the ticket, so that the service looks at once."""
+        self.world.emulator.comment(names.REPOSITORY, names.TICKET, "olive", "How is it going?")
+
+    # The story
+
+    def _installing(self) -> Iterator[tuple[str, Gap]]:
+        def look() -> Proof:
+            return proofs.installed(self._observer, self._place)
+
+        self.world.start_service()
+        yield "installed", self._gap(look)
+        self.world.install()
+        self._prove("installed", look)
+
+    def _claiming(self) -> Iterator[tuple[str, Gap]]:
+        def look() -> Proof:
+            return proofs.claimed(self._observer, self._place, generation=1)
+
+        person, ticket = self.world.first, str(names.TICKET)
+        self._first.mkdir()
+        with self._off(LEDGER_WRITES):
+            self._hands.agent_recovery(person, self._first, "recover", ticket, exit_code=GATE_CLOSED)
+            gap = self._gap(look, "installed")
+        yield "claimed", gap
+        self._hands.agent_recovery(person, self._first, "recover", ticket)
+        self._prove("claimed", look)
+
+    def _pushing(self) -> Iterator[tuple[str, Gap]]:
+        person, folder, observer, place = self.world.first, self._first, self._observer, self._place
+        self._hands.do(person, folder, "1")
+        self._hands.note(folder, 1)
+        looks: dict[str, Look] = {
+            "work_pushed": lambda: proofs.work_pushed(observer, place, generation=1),
+            "pr_created": lambda: proofs.pr_created(observer, place),
+            "comment": lambda: proofs.comment(observer, place),
+            "check": lambda: proofs.check(observer, place),
+        }
+        with self._off(_pushes_of(person)):
+            self._hands.agent_recovery(person, folder, "push", exit_code=USAGE)
+            gap = self._gap(looks["work_pushed"], "installed", "claimed")
+        yield "work_pushed", gap
+        with self._off(NEW_PULLS, kind="drop_before"):
+            self._hands.agent_recovery(person, folder, "push")
+            self._prove("work_pushed", looks["work_pushed"])
+            gap = self._gap(looks["pr_created"], "installed", "claimed", "work_pushed")
+        yield "pr_created", gap
+        with self._off(COMMENTS, kind="drop_before"):
+            self._nudge()
+            self._prove("pr_created", looks["pr_created"])
+            gap = self._gap(looks["comment"], "installed", "claimed", "work_pushed", "pr_created")
+        yield "comment", gap
+        self._nudge()
+        self._prove("comment", looks["comment"])
+        self._hands.do(person, folder, "2")
+        self._hands.note(folder, 2)
+        with self._off(CHECK_RUNS, kind="drop_before"):
+            self._hands.agent_recovery(person, folder, "push")
+            gap = self._gap(looks["check"], "installed", "claimed", "work_pushed", "pr_created", "comment")
+        yield "check", gap
+        self._nudge()
+        self._prove("check", looks["check"])
+
+    def _dying(self) -> Generator[tuple[str, Gap], None, Agents]:
+        """Killed amid a step, with a commit that it had not pushed. Returns the agents as the demo knows them."""
+        person, folder, observer, place = self.world.first, self._first, self._observer, self._place
+        pushed = observer.branch(place.branch)
+        left_behind = self._hands.do(person, folder, "3")
+        agent = StoryProcess(
+            "the first agent",
+            [sys.executable, "-c", _DIES_AMID_A_STEP],
+            cwd=folder,
+            env=clean_environment(),
+            log=self.world.folder / "first-agent.log",
+        )
+
+        def look() -> Proof:
+            return proofs.killed(observer, place, proofs.Death(agent.exit_code, folder, pushed))
+
+        try:
+            agent.wait_for(lambda event: event["event"] == "amid step 4", 10)
+            yield "killed", self._gap(look, *BEFORE_RECOVERY[: BEFORE_RECOVERY.index("killed")])
+        finally:
+            agent.kill()
+        self._prove("killed", look)
+        observer.git.fetch()
+        done = observer.git.commits(f"{observer.branch(place.trunk)}..{pushed}")
+        return Agents(agent, folder, done_before=tuple(c.sha for c in done), left_behind=tuple(left_behind))
+
+    def _losing_the_service(self) -> Iterator[tuple[str, Gap]]:
+        world = self.world
+        assert world.service is not None
+        old = world.service
+
+        def lost_and_back() -> Look:
+            code, gone = world.lose_service(), not world.database.exists()
+            mark = world.requests_served()
+            new = world.start_service()
+            return lambda: proofs.service_lost(
+                self._observer,
+                self._place,
+                proofs.ServiceLoss(code, gone, old.pid, new.pid, world.reads_since(mark)),
+            )
+
+        lives = proofs.ServiceLoss(old.exit_code, not world.database.exists(), old.pid, old.pid, ())
+        gap = self._gap(lambda: proofs.service_lost(self._observer, self._place, lives))
+        with self._off(ACTIVE_INDEX):
+            gap = gap.and_also(self._gap(lost_and_back(), *BEFORE_RECOVERY[:-1]))
+        yield "service_lost", gap
+        self._prove("service_lost", lost_and_back())
+
+    def _recovering(self, agents: Agents) -> Iterator[tuple[str, Gap]]:
+        """Without the claim's write, and without the evidence, which an agent that gets no clone cannot give."""
+        world, observer, place, ticket = self.world, self._observer, self._place, str(names.TICKET)
+        before, published = observer.ledger(place.ticket)[0], observer.branch(place.branch)
+
+        def look() -> Proof:
+            return proofs.recovered(observer, place, before=before, published=published)
+
+        world.pass_lease()
+        self._second.mkdir()
+        agents.second_folder = self._second
+        with self._off(LEDGER_WRITES):
+            self._hands.agent_recovery(world.second, self._second, "recover", ticket, exit_code=GATE_CLOSED)
+            gap = self._gap(look, *BEFORE_RECOVERY[1:])
+        with self._off(_clones_of(world.second)):
+            self._hands.agent_recovery(world.second, self._second, "recover", ticket, exit_code=UNAVAILABLE)
+            gap = gap.and_also(self._gap(look))
+        yield "recovered", gap
+        self._hands.agent_recovery(world.second, self._second, "recover", ticket)
+        self._prove("recovered", look)
+
+    def _finishing(self, agents: Agents) -> Iterator[tuple[str, Gap]]:
+        person, folder, observer, place = self.world.second, self._second, self._observer, self._place
+        published = observer.branch(place.branch)
+        looks: dict[str, Look] = {
+            "workspace_exact": lambda: proofs.workspace_exact(
+                observer, place, workspace=folder, published=published, left_behind=agents.left_behind
+            ),
+            "no_step_redone": lambda: proofs.no_step_redone(
+                observer, place, steps=STEP_IDS, done_before=agents.done_before
+            ),
+            "ready": lambda: proofs.ready(observer, place, generation=2, steps=STEP_IDS),
+        }
+        for name, steps, still in (
+            ("workspace_exact", ("3",), OF_RECOVERY[:5]),
+            ("no_step_redone", ("4", "5", "6"), OF_RECOVERY[:6]),
+        ):
+            self._hands.do(person, folder, *steps)
+            self._hands.note(folder, int(steps[-1]))
+            with self._off(_pushes_of(person)):
+                self._hands.agent_recovery(person, folder, "push", exit_code=USAGE)
+                gap = self._gap(looks[name], *still)
+            yield name, gap
+            self._hands.agent_recovery(person, folder, "push")
+            self._prove(name, looks[name])
+        with self._off(LEDGER_WRITES):
+            self._hands.agent_recovery(person, folder, "ready", exit_code=GATE_CLOSED)
+            gap = self._gap(looks["ready"], *OF_RECOVERY)
+        yield "ready", gap
+        self._hands.agent_recovery(person, folder, "ready")
+        self._prove("ready", looks["ready"])
+
+    def _coming_back(self, zombie: Zombie) -> Iterator[tuple[str, Gap]]:
+        """The fence is what refuses the zombie, so the same is done by the holder, whom it lets pass."""
+        zombie.with_its_old_lease()
+        person, folder, observer, place = self.world.second, self._second, self._observer, self._place
+        mark = "written by somebody whom the fence let pass"
+        self._hands.note(folder, len(STEP_IDS), objective=mark)
+        for name, proof in (
+            ("zombie_checkpoint", fencing.zombie_checkpoint),
+            ("zombie_push", fencing.zombie_push),
+            ("zombie_ready", fencing.zombie_ready),
+        ):
+            before = fencing.standing(observer, place)
+            if name == "zombie_push":
+                path = folder / "work" / "notes.txt"
+                path.write_text("Notes\n", "utf-8")
+                self._hands.commit(person, folder, path, "Take notes")
+            attempt = self._hands.agent_recovery(person, folder, name.removeprefix("zombie_"))
+            gap = self._gap(partial(proof, observer, place, attempt, before, mark=mark), *OF_RECOVERY)
+            # Even an agent that was told a refusal is seen through: what it wrote stands on GitHub.
+            hidden = replace(attempt, exit_code=fencing.FENCED_OUT)
+            yield name, gap.and_also(self._gap(partial(proof, observer, place, hidden, before, mark=mark)))
+
+    def _pushing_plainly(self, zombie: Zombie) -> Iterator[tuple[str, Gap]]:
+        with self._off(CHECK_RUNS):
+            gap = self._unproved("plain_push", zombie.with_a_plain_push, OF_LEDGER)
+        yield "plain_push", gap
+        zombie.with_a_plain_push()
+
+    def _tampering(self, zombie: Zombie) -> Iterator[tuple[str, Gap]]:
+        with self._off(LEDGER_WRITES):
+            gap = self._unproved("force_push", zombie.with_a_forced_push, OF_LEDGER)
+        yield "force_push", gap
+        self._wait_for_the_branch()
+        zombie.with_a_forced_push()
+        with self._off(LEDGER_WRITES):
+            gap = self._unproved("branch_deleted", zombie.with_a_deletion, OF_LEDGER)
+        self._wait_for_the_branch()
+        with self._off(CHANGED_PULLS):
+            gap = gap.and_also(self._unproved("branch_deleted", zombie.with_a_deletion, OF_LEDGER))
+        yield "branch_deleted", gap
+        self._wait_for_the_branch()
+        zombie.with_a_deletion()
+
+    def _moving_the_ledger(self, zombie: Zombie) -> Iterator[tuple[str, Gap]]:
+        number = self._observer.only_pull(self._place.branch).number
+        before = self._observer.comments(number, self._place.app)
+        with self._off(COMMENTS):
+            gap = self._unproved("ledger_moved_back", zombie.with_the_ledger_moved_back, OF_LEDGER[:2])
+        self._nudge()
+        _until(
+            lambda: len(self._observer.comments(number, self._place.app)) == len(before) + 1,
+            lambda: "the report did not come later",
+        )
+        yield "ledger_moved_back", gap
+
+    def _unproved(self, name: str, chapter: Callable[[], object], still: Sequence[str]) -> Gap:
+        """A whole chapter of the demo's, which cannot prove what it is about."""
+        self._story.patience = IMPATIENT
+        chapter()
+        self._story.patience = PATIENCE
+        why = self._story.result.failed.pop(name, None)
+        return self._gap(lambda: Proved("it was proved all the same") if why is None else NotProved(why), *still)
+
+    def _wait_for_the_branch(self) -> None:
+        self._nudge()
+        _until(self._stands, lambda: "the branch did not come back")
+
+    def _stands(self) -> bool:
+        try:
+            fencing.standing(self._observer, self._place)
+        except Unproved:
+            return False
+        return self._observer.only_pull(self._place.branch).state == "open"
+
+
+def _pushes_of(person: Person) -> dict[str, str]:
+    return {"kind": "git", "method": "POST", "path_regex": "/git-receive-pack$", "identity": f"user:{person.login}"}
+
+
+def _clones_of(person: Person) -> dict[str, str]:
+    return {"kind": "git", "method": "POST", "path_regex": "/git-upload-pack$", "identity": "anonymous"}
+
+
+def _until(condition: Callable[[], object], otherwise: Callable[[], str], within: float = 30.0) -> None:
+    deadline = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < deadline, otherwise()
+        time.sleep(0.05)
