@@ -6,8 +6,8 @@ from typing import Any
 
 from app.emulator.clock import to_stamp
 from app.emulator.ids import node_id
-from app.emulator.merge_state import mergeability_key, mergeable_state
 from app.emulator.people import account_of, association, role_flags
+from app.emulator.render_pulls import PullRender
 from app.emulator.state import (
     Account,
     App,
@@ -27,7 +27,7 @@ from app.emulator.world import World
 Json = dict[str, Any]
 
 
-class Render:
+class Render(PullRender):
     """Renders for one base URL, the root of the REST API as the client knows it."""
 
     def __init__(self, world: World, api: str | None = None) -> None:
@@ -205,76 +205,6 @@ class Render:
                 "merged_at": issue.merged_at,
             }
         return shown
-
-    def pull(self, pull: PullRequest, *, full: bool = False) -> Json:
-        """A pull request; the full form (single reads, webhooks) has counts and mergeability."""
-        repo = pull.repo
-        api = f"{self.api}/repos/{repo.full_name}/pulls/{pull.number}"
-        html = f"{self.html}/{repo.full_name}/pull/{pull.number}"
-        shown: Json = {
-            "id": pull.pull_id,
-            "node_id": pull.node_id,
-            "url": api,
-            "html_url": html,
-            "diff_url": f"{html}.diff",
-            "patch_url": f"{html}.patch",
-            "issue_url": f"{self.api}/repos/{repo.full_name}/issues/{pull.number}",
-            "commits_url": f"{api}/commits",
-            "comments_url": f"{self.api}/repos/{repo.full_name}/issues/{pull.number}/comments",
-            "statuses_url": f"{self.api}/repos/{repo.full_name}/statuses/{pull.head_sha}",
-            "number": pull.number,
-            "state": pull.state,
-            "locked": False,
-            "title": pull.title,
-            "user": self.account(pull.author),
-            "body": pull.body,
-            "created_at": pull.created_at,
-            "updated_at": pull.updated_at,
-            "closed_at": pull.closed_at,
-            "merged_at": pull.merged_at,
-            "merge_commit_sha": pull.merge_commit_sha,
-            "assignee": self.account_or_none(pull.assignees[0] if pull.assignees else None),
-            "assignees": [self.account(a) for a in pull.assignees],
-            "requested_reviewers": [self.account(a) for a in pull.requested_reviewers],
-            "requested_teams": [],
-            "labels": [self.label(x, repo) for x in pull.labels],
-            "milestone": None,
-            "draft": pull.draft,
-            "head": self._side(pull.head_repo, pull.head_ref, pull.head_sha),
-            "base": self._side(repo, pull.base_ref, pull.base_sha),
-            "author_association": association(repo, pull.author),
-            "auto_merge": None,
-            "active_lock_reason": None,
-        }
-        if full:
-            ahead, _ = pull.repo.git.ahead_behind(pull.head_sha, pull.base_sha)
-            merge_base = pull.repo.git.merge_base(pull.base_sha, pull.head_sha)
-            stats = pull.repo.git.diff(merge_base, pull.head_sha).stats if merge_base else None
-            mergeable = pull.mergeability.get(mergeability_key(pull)) if pull.state == "open" else None
-            shown |= {
-                "merged": pull.merged,
-                "mergeable": mergeable,
-                "rebaseable": mergeable,
-                "mergeable_state": mergeable_state(pull, mergeable),
-                "merged_by": self.account_or_none(pull.merged_by),
-                "comments": len(pull.comments),
-                "review_comments": 0,
-                "maintainer_can_modify": False,
-                "commits": ahead,
-                "additions": stats.insertions if stats else 0,
-                "deletions": stats.deletions if stats else 0,
-                "changed_files": stats.files_changed if stats else 0,
-            }
-        return shown
-
-    def _side(self, repo: Repository, ref: str, sha: str) -> Json:
-        return {
-            "label": f"{repo.owner.login}:{ref}",
-            "ref": ref,
-            "sha": sha,
-            "user": self.account(repo.owner),
-            "repo": self.repository(repo),
-        }
 
     def comment(self, comment: Comment) -> Json:
         repo = comment.issue.repo

@@ -1,20 +1,14 @@
-"""Issues, pull requests, comments, labels."""
+"""Issues, comments, labels; what pull requests share with Issues."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
-from app.emulator.acts import pulls as pull_acts
 from app.emulator.graphql.connections import connection, ordered
-from app.emulator.graphql.git_views import CommitThing, ref_thing, rollup
 from app.emulator.graphql.timeline_views import TYPE_OF, TimelineThing
 from app.emulator.graphql.views import View, shows, view, viewer_of
-from app.emulator.ids import node_id
-from app.emulator.merge_state import mergeable_state
 from app.emulator.people import association
-from app.emulator.rest.commits import changed_files
 from app.emulator.state import Comment, Issue, Label, PullRequest
 
 _INT_MAX = 2**31 - 1
@@ -192,125 +186,3 @@ class CommentView(EditedView):
     @property
     def repository(self) -> Any:
         return view(self.request, self.thing.issue.repo)
-
-
-@shows(PullRequest)
-class PullRequestView(IssueView):
-    """A pull request."""
-
-    thing: PullRequest
-    __typename = "PullRequest"
-
-    def __init__(self, request: Any, thing: PullRequest) -> None:
-        super().__init__(request, thing)
-        self.isDraft, self.merged, self.mergedAt = thing.draft, thing.merged, thing.merged_at
-        self.headRefName, self.headRefOid = thing.head_ref, thing.head_sha
-        self.baseRefName, self.baseRefOid = thing.base_ref, thing.base_sha
-        self.isCrossRepository, self.reviewDecision = thing.head_repo is not thing.repo, None
-
-    @property
-    def state(self) -> str:
-        return "MERGED" if self.thing.merged else self.thing.state.upper()
-
-    @property
-    def headRef(self) -> Any:
-        return view(self.request, ref_thing(self.thing.head_repo, f"refs/heads/{self.thing.head_ref}"))
-
-    @property
-    def baseRef(self) -> Any:
-        return view(self.request, ref_thing(self.thing.repo, f"refs/heads/{self.thing.base_ref}"))
-
-    @property
-    def headRepository(self) -> Any:
-        return view(self.request, self.thing.head_repo)
-
-    @property
-    def headRepositoryOwner(self) -> Any:
-        return view(self.request, self.thing.head_repo.owner)
-
-    @property
-    def baseRepository(self) -> Any:
-        return view(self.request, self.thing.repo)
-
-    @cached_property
-    def _mergeable(self) -> bool | None:
-        return pull_acts.mergeability(self.thing)
-
-    @property
-    def mergeable(self) -> str:
-        return {None: "UNKNOWN", True: "MERGEABLE", False: "CONFLICTING"}[self._mergeable]
-
-    @property
-    def mergeStateStatus(self) -> str:
-        return mergeable_state(self.thing, self._mergeable).upper()
-
-    @property
-    def mergedBy(self) -> Any:
-        return view(self.request, self.thing.merged_by)
-
-    @property
-    def mergeCommit(self) -> Any:
-        sha = self.thing.merge_commit_sha
-        return view(self.request, CommitThing(self.thing.repo, sha)) if self.thing.merged and sha else None
-
-    def commits(self, info: Any, **page: Any) -> Any:
-        pull = self.thing
-        shas = list(reversed(pull.repo.git.log(pull.head_sha, f"^{pull.base_sha}")))
-
-        def show(sha: str) -> Any:
-            return {
-                "id": node_id("PRC", pull.repo.id, pull.number, sha),
-                "commit": view(self.request, CommitThing(pull.repo, sha)),
-                "pullRequest": self,
-            }
-
-        return connection("commits", shas, show, **page)
-
-    def files(self, info: Any, **page: Any) -> Any:
-        def show(file: dict[str, Any]) -> Any:
-            kind = {"removed": "DELETED"}.get(file["status"], file["status"].upper())
-            return {
-                "path": file["filename"],
-                "additions": file["additions"],
-                "deletions": file["deletions"],
-                "changeType": kind,
-            }
-
-        return connection("files", self._files, show, **page)
-
-    @property
-    def _files(self) -> list[dict[str, Any]]:
-        pull = self.thing
-        merge_base = pull.repo.git.merge_base(pull.base_sha, pull.head_sha) or pull.base_sha
-        return changed_files(self.request, pull.repo, merge_base, pull.head_sha)
-
-    @property
-    def additions(self) -> int:
-        return sum(f["additions"] for f in self._files)
-
-    @property
-    def deletions(self) -> int:
-        return sum(f["deletions"] for f in self._files)
-
-    @property
-    def changedFiles(self) -> int:
-        return len(self._files)
-
-    @property
-    def statusCheckRollup(self) -> Any:
-        return rollup(self.request, CommitThing(self.thing.repo, self.thing.head_sha))
-
-    def reviewRequests(self, info: Any, **page: Any) -> Any:
-        def show(account: Any) -> Any:
-            return {
-                "id": node_id("RR", self.thing.repo.id, self.thing.number, account.id),
-                "requestedReviewer": view(self.request, account),
-            }
-
-        return connection("reviewRequests", self.thing.requested_reviewers, show, **page)
-
-    def closingIssuesReferences(
-        self, info: Any, orderBy: dict[str, Any] | None = None, userLinkedOnly: bool = False, **page: Any
-    ) -> Any:
-        # Empty off the default branch on GitHub; here everywhere, since merging is not served.
-        return connection("closingIssuesReferences", [], viewer_of(self.request), **page)

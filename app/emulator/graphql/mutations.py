@@ -9,44 +9,19 @@ from typing import Any
 import pygit2
 
 from app.emulator.acts import issues as issue_acts
-from app.emulator.acts import pulls as pull_acts
 from app.emulator.acts.refs import RefRefusal, move
 from app.emulator.auth import at_least, require
 from app.emulator.errors import ApiError, GenericGraphQLFailure, GraphQLRefusal
 from app.emulator.graphql.git_views import CommitThing, RefThing, ref_thing
-from app.emulator.graphql.queries import find_node
+from app.emulator.graphql.pull_mutations import PullMutations
 from app.emulator.graphql.views import view
 from app.emulator.repos import RefChange, TreeEntry, is_oid
-from app.emulator.routing import Request
-from app.emulator.state import Account, Comment, Issue, Label, PullRequest, Repository
+from app.emulator.state import Account, Comment, Label, Repository
 from app.emulator.workflow_guard import check_path
 
 
-class Mutations:
+class Mutations(PullMutations):
     """The fields of ``Mutation``; each returns its payload."""
-
-    request: Request
-
-    def _find(self, value: str, kind: type[Any], word: str) -> Any:
-        found = find_node(self.request, value)
-        if not isinstance(found, kind):
-            raise GraphQLRefusal("NOT_FOUND", f"Could not resolve to {word} node with the global id of '{value}'.")
-        return found
-
-    def _pull(self, value: str, *permissions: str) -> PullRequest:
-        pull: PullRequest = self._find(value, PullRequest, "PullRequest")
-        for permission in permissions or ("pull_requests",):
-            require(self.request.identity, pull.repo, "write", permission)
-        return pull
-
-    def _issue(self, value: str, level: str = "write") -> Issue:
-        issue: Issue = self._find(value, Issue, "Issue")
-        permissions = ("issues", "pull_requests") if issue.is_pull else ("issues",)
-        require(self.request.identity, issue.repo, level, *permissions)
-        return issue
-
-    def _payload(self, input: dict[str, Any], **members: Any) -> dict[str, Any]:
-        return {"clientMutationId": input.get("clientMutationId")} | members
 
     # Refs and commits
 
@@ -198,58 +173,3 @@ class Mutations:
         people: list[Account] = [self._find(value, Account, "User") for value in input["assigneeIds"]]
         issue_acts.unassign(self.request.world, issue, people, self.request.identity.actor)
         return self._payload(input, assignable=view(self.request, issue))
-
-    # Pull requests
-
-    def createPullRequest(self, info: Any, input: dict[str, Any]) -> Any:
-        repo: Repository = self._find(input["repositoryId"], Repository, "Repository")
-        require(self.request.identity, repo, "write", "pull_requests")
-        pull = pull_acts.open_pull(
-            self.request.world,
-            repo,
-            self.request.identity.actor,
-            title=input["title"],
-            body=input.get("body"),
-            head=input["headRefName"].removeprefix("refs/heads/"),
-            base=input["baseRefName"].removeprefix("refs/heads/"),
-            draft=bool(input.get("draft")),
-        )
-        return self._payload(input, pullRequest=view(self.request, pull))
-
-    def updatePullRequest(self, info: Any, input: dict[str, Any]) -> Any:
-        pull = self._pull(input["pullRequestId"])
-        world, actor = self.request.world, self.request.identity.actor
-        if input.get("state") == "OPEN":
-            pull_acts.reopen_pull(world, pull, actor)
-        if input.get("baseRefName") is not None:
-            pull_acts.retarget(world, pull, input["baseRefName"], actor)
-        issue_acts.edit_text(world, pull, actor, input.get("title"), input.get("body"))
-        if input.get("state") == "CLOSED":
-            pull_acts.close_pull(world, pull, actor)
-        return self._payload(input, pullRequest=view(self.request, pull))
-
-    def closePullRequest(self, info: Any, input: dict[str, Any]) -> Any:
-        pull = self._pull(input["pullRequestId"])
-        pull_acts.close_pull(self.request.world, pull, self.request.identity.actor)
-        return self._payload(input, pullRequest=view(self.request, pull))
-
-    def reopenPullRequest(self, info: Any, input: dict[str, Any]) -> Any:
-        pull = self._pull(input["pullRequestId"])
-        pull_acts.reopen_pull(self.request.world, pull, self.request.identity.actor)
-        return self._payload(input, pullRequest=view(self.request, pull))
-
-    def convertPullRequestToDraft(self, info: Any, input: dict[str, Any]) -> Any:
-        return self._set_draft(input, draft=True)
-
-    def markPullRequestReadyForReview(self, info: Any, input: dict[str, Any]) -> Any:
-        return self._set_draft(input, draft=False)
-
-    def _set_draft(self, input: dict[str, Any], *, draft: bool) -> Any:
-        # An App needs Contents: write as well, which no documentation says.
-        pull = self._pull(input["pullRequestId"], "pull_requests", "contents")
-        if pull.state == "closed":
-            raise GraphQLRefusal("UNPROCESSABLE", "Pull request is closed")
-        if draft and pull.repo.private and not pull.repo.plan_allows_drafts:
-            raise GraphQLRefusal("UNPROCESSABLE", "Draft pull requests are not supported in this repository.")
-        pull_acts.set_draft(self.request.world, pull, draft, self.request.identity.actor)
-        return self._payload(input, pullRequest=view(self.request, pull))
