@@ -23,7 +23,7 @@ class ApiError(Exception):
         if self.errors is not None:
             body["errors"] = self.errors
         body |= self.extra
-        body["documentation_url"] = DOCS
+        body.setdefault("documentation_url", DOCS)
         body["status"] = str(self.status)
         return body
 

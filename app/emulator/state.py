@@ -97,10 +97,58 @@ class Label:
     name: str
     color: str = "ededed"
     description: str | None = None
+    default: bool = False
 
     @property
     def node_id(self) -> str:
         return node_id("LA", self.id)
+
+
+@dataclass(eq=False)
+class Milestone:
+    """A milestone of one repository."""
+
+    id: int
+    number: int
+    title: str
+    creator: Account
+    created_at: str
+    updated_at: str
+    description: str | None = None
+    state: Literal["open", "closed"] = "open"
+    due_on: str | None = None
+    closed_at: str | None = None
+
+    @property
+    def node_id(self) -> str:
+        return node_id("MI", self.id)
+
+
+@dataclass(eq=False)
+class ContentEdit:
+    """One revision of a text: who wrote it, when, and how the text read then; None once it was redacted."""
+
+    id: int
+    editor: Account
+    edited_at: str
+    text: str | None
+
+    @property
+    def node_id(self) -> str:
+        return node_id("UCE", self.id)
+
+
+@dataclass(eq=False)
+class LinkedBranch:
+    """A branch made for an Issue."""
+
+    id: int
+    repo: Repository
+    branch: str
+
+    @property
+    def node_id(self) -> str:
+        return node_id("LB", self.id)
 
 
 @dataclass(eq=False)
@@ -120,6 +168,7 @@ class Repository:
     plan_allows_drafts: bool = True
     collaborators: dict[str, str] = field(default_factory=dict)
     labels: dict[str, Label] = field(default_factory=dict)
+    milestones: dict[int, Milestone] = field(default_factory=dict)
     issues: dict[int, Issue] = field(default_factory=dict)
     suites: list[CheckSuite] = field(default_factory=list)
     statuses: list[CommitStatus] = field(default_factory=list)
@@ -178,6 +227,8 @@ class Comment:
     updated_at: str
     edited_at: str | None = None
     editor: Account | None = None
+    edits: list[ContentEdit] = field(default_factory=list)
+    minimized: str | None = None
     reactions: list[Reaction] = field(default_factory=list)
 
     @property
@@ -218,6 +269,16 @@ class Issue:
     closed_by: Account | None = None
     edited_at: str | None = None
     editor: Account | None = None
+    edits: list[ContentEdit] = field(default_factory=list)
+    locked: bool = False
+    lock_reason: str | None = None
+    milestone: Milestone | None = None
+    parent: Issue | None = None
+    sub_issues: list[Issue] = field(default_factory=list)
+    blocked_by: list[Issue] = field(default_factory=list)
+    blocking: list[Issue] = field(default_factory=list)
+    linked_branches: list[LinkedBranch] = field(default_factory=list)
+    reactions: list[Reaction] = field(default_factory=list)
 
     @property
     def is_pull(self) -> bool:
