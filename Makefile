@@ -7,7 +7,7 @@ COMPILE = $(BIN)/uv pip compile pyproject.toml --generate-hashes --no-emit-index
           --no-strip-extras --python-version 3.11 --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint types layers unit demo bench lock clean
+.PHONY: help setup test lint types layers unit crash demo bench lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 12
@@ -38,6 +38,9 @@ layers: $(STAMP) ## who may import whom (import-linter)
 
 unit: $(STAMP) ## the tests, in parallel
 	$(BIN)/pytest -q -n auto --dist loadfile
+
+crash: $(STAMP) ## every write of every story, disturbed in every way (about ten minutes; CRASH=story/kind/n plays one)
+	CRASH='$(or $(CRASH),all)' $(BIN)/pytest -q -n auto --dist load tests/controller/test_crash_everywhere.py
 
 demo: $(STAMP) ## the story: an agent dies, a fresh one goes on (SEED=n, KEEP=1)
 	$(BIN)/agent-recovery demo $(if $(SEED),--seed $(SEED)) $(if $(filter 1,$(KEEP)),--keep)
