@@ -6,28 +6,24 @@ from typing import Any
 
 from app.emulator.clock import to_stamp
 from app.emulator.ids import node_id
-from app.emulator.people import account_of, association, role_flags
+from app.emulator.people import account_of, role_flags
+from app.emulator.render_issues import IssueRender
 from app.emulator.render_pulls import PullRender
 from app.emulator.state import (
     Account,
     App,
     CheckRun,
     CheckSuite,
-    Comment,
     CommitStatus,
     Installation,
-    Issue,
-    Label,
-    PullRequest,
     Repository,
-    TimelineEvent,
 )
 from app.emulator.world import World
 
 Json = dict[str, Any]
 
 
-class Render(PullRender):
+class Render(PullRender, IssueRender):
     """Renders for one base URL, the root of the REST API as the client knows it."""
 
     def __init__(self, world: World, api: str | None = None) -> None:
@@ -150,103 +146,6 @@ class Render(PullRender):
         }
         if role is not None:
             shown["permissions"] = role_flags(role)
-        return shown
-
-    def label(self, label: Label, repo: Repository) -> Json:
-        return {
-            "id": label.id,
-            "node_id": label.node_id,
-            "url": f"{self.api}/repos/{repo.full_name}/labels/{label.name}",
-            "name": label.name,
-            "color": label.color,
-            "default": False,
-            "description": label.description,
-        }
-
-    def issue(self, issue: Issue) -> Json:
-        api = f"{self.api}/repos/{issue.repo.full_name}/issues/{issue.number}"
-        html = f"{self.html}/{issue.repo.full_name}/{'pull' if issue.is_pull else 'issues'}/{issue.number}"
-        shown: Json = {
-            "id": issue.id,
-            "node_id": issue.node_id,
-            "url": api,
-            "repository_url": f"{self.api}/repos/{issue.repo.full_name}",
-            "labels_url": f"{api}/labels{{/name}}",
-            "comments_url": f"{api}/comments",
-            "events_url": f"{api}/events",
-            "html_url": html,
-            "number": issue.number,
-            "title": issue.title,
-            "user": self.account(issue.author),
-            "labels": [self.label(x, issue.repo) for x in issue.labels],
-            "state": issue.state,
-            "state_reason": issue.state_reason,
-            "locked": False,
-            "active_lock_reason": None,
-            "assignee": self.account_or_none(issue.assignees[0] if issue.assignees else None),
-            "assignees": [self.account(a) for a in issue.assignees],
-            "milestone": None,
-            "comments": len(issue.comments),
-            "created_at": issue.created_at,
-            "updated_at": issue.updated_at,
-            "closed_at": issue.closed_at,
-            "closed_by": self.account_or_none(issue.closed_by),
-            "author_association": association(issue.repo, issue.author),
-            "body": issue.body,
-            "performed_via_github_app": self.app_or_none(issue.app),
-        }
-        if isinstance(issue, PullRequest):
-            shown["draft"] = issue.draft
-            shown["pull_request"] = {
-                "url": f"{self.api}/repos/{issue.repo.full_name}/pulls/{issue.number}",
-                "html_url": html,
-                "diff_url": f"{html}.diff",
-                "patch_url": f"{html}.patch",
-                "merged_at": issue.merged_at,
-            }
-        return shown
-
-    def comment(self, comment: Comment) -> Json:
-        repo = comment.issue.repo
-        kind = "pull" if comment.issue.is_pull else "issues"
-        return {
-            "id": comment.id,
-            "node_id": comment.node_id,
-            "url": f"{self.api}/repos/{repo.full_name}/issues/comments/{comment.id}",
-            "html_url": f"{self.html}/{repo.full_name}/{kind}/{comment.issue.number}#issuecomment-{comment.id}",
-            "issue_url": f"{self.api}/repos/{repo.full_name}/issues/{comment.issue.number}",
-            "user": self.account(comment.author),
-            "created_at": comment.created_at,
-            "updated_at": comment.updated_at,
-            "author_association": association(repo, comment.author),
-            "body": comment.body,
-            "performed_via_github_app": self.app_or_none(comment.app),
-            "reactions": {"total_count": len(comment.reactions)},
-        }
-
-    def timeline_event(self, event: TimelineEvent, issue: Issue) -> Json:
-        shown: Json = {
-            "id": event.id,
-            "node_id": node_id("TE", event.id),
-            "url": f"{self.api}/repos/{issue.repo.full_name}/issues/events/{event.id}",
-            "event": event.event,
-            "actor": self.account_or_none(event.actor),
-            "created_at": event.created_at,
-            "commit_id": None,
-            "commit_url": None,
-            "performed_via_github_app": None,
-        }
-        for key, value in event.data.items():
-            if isinstance(value, Comment):
-                shown |= self.comment(value)
-            elif isinstance(value, Issue):
-                shown["source"] = {"type": "issue", "issue": self.issue(value)}
-            elif isinstance(value, Account):
-                shown[key] = self.account(value)
-            elif isinstance(value, Label):
-                shown[key] = {"name": value.name, "color": value.color}
-            else:
-                shown[key] = value
         return shown
 
     def check_suite(self, suite: CheckSuite) -> Json:

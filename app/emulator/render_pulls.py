@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.emulator.merge_state import mergeability_key, mergeable_state
 from app.emulator.people import association
-from app.emulator.state import Account, Label, PullRequest, Repository
+from app.emulator.state import Account, Label, Milestone, PullRequest, Repository
 
 if TYPE_CHECKING:
     from app.emulator.world import World
@@ -29,6 +29,8 @@ class PullRender:
 
         def label(self, label: Label, repo: Repository) -> Json: ...
 
+        def milestone_or_none(self, milestone: Milestone | None, repo: Repository) -> Json | None: ...
+
         def repository(self, repo: Repository, role: str | None = None) -> Json: ...
 
     def pull(self, pull: PullRequest, *, full: bool = False) -> Json:
@@ -49,7 +51,7 @@ class PullRender:
             "statuses_url": f"{self.api}/repos/{repo.full_name}/statuses/{pull.head_sha}",
             "number": pull.number,
             "state": pull.state,
-            "locked": False,
+            "locked": pull.locked,
             "title": pull.title,
             "user": self.account(pull.author),
             "body": pull.body,
@@ -63,13 +65,13 @@ class PullRender:
             "requested_reviewers": [self.account(a) for a in pull.requested_reviewers],
             "requested_teams": [],
             "labels": [self.label(x, repo) for x in pull.labels],
-            "milestone": None,
+            "milestone": self.milestone_or_none(pull.milestone, repo),
             "draft": pull.draft,
             "head": self._side(pull.head_repo, pull.head_ref, pull.head_sha),
             "base": self._side(repo, pull.base_ref, pull.base_sha),
             "author_association": association(repo, pull.author),
             "auto_merge": None,
-            "active_lock_reason": None,
+            "active_lock_reason": pull.lock_reason,
         }
         if full:
             ahead, _ = pull.repo.git.ahead_behind(pull.head_sha, pull.base_sha)
