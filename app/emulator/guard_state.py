@@ -41,6 +41,14 @@ class RequiredCheck:
     app_id: int | None = None
 
 
+@dataclass
+class People:
+    """Accounts and Apps that a setting names: logins and slugs. Teams are not modelled."""
+
+    users: list[str] = field(default_factory=list)
+    apps: list[str] = field(default_factory=list)
+
+
 @dataclass(eq=False)
 class Protection:
     """Classic protection of one branch. ``checks`` or ``reviews`` None: that part is off."""
@@ -50,7 +58,9 @@ class Protection:
     strict: bool = False
     enforce_admins: bool = False
     reviews: ReviewRule | None = None
-    restrictions: Restrictions | None = None
+    review_bypass: People = field(default_factory=People)
+    review_dismissal: People | None = None
+    restrictions: People | None = None
     conversation_resolution: bool = False
     linear_history: bool = False
     signatures: bool = False
@@ -69,14 +79,7 @@ class ReviewRule:
     dismiss_stale: bool = False
     code_owners: bool = False
     last_push_approval: bool = False
-
-
-@dataclass
-class Restrictions:
-    """Who alone may push to a protected branch: logins and App slugs."""
-
-    users: list[str] = field(default_factory=list)
-    apps: list[str] = field(default_factory=list)
+    conversation_resolution: bool = False
 
 
 @dataclass(eq=False)
@@ -171,8 +174,9 @@ class QueueEntry:
 
 @dataclass(eq=False)
 class Guard:
-    """Everything that guards the branches of one repository."""
+    """Everything that guards the branches of one repository; ``pushers`` tells who put a commit on a branch."""
 
     rulesets: dict[int, Ruleset] = field(default_factory=dict)
     protections: dict[str, Protection] = field(default_factory=dict)
     queues: dict[str, list[QueueEntry]] = field(default_factory=dict)
+    pushers: dict[tuple[str, str], Account] = field(default_factory=dict)

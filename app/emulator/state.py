@@ -78,7 +78,7 @@ class Installation:
 
 @dataclass(eq=False)
 class Token:
-    """A personal token or an installation token."""
+    """A token of an installation or of a person; which of the four kinds it is follows from what it is bound to."""
 
     value: str
     user: Account | None = None
@@ -87,6 +87,20 @@ class Token:
     permissions: Permissions = field(default_factory=dict)
     expires_at: float | None = None
     revoked: bool = False
+    # A classic token's scopes; None stands for all of them.
+    scopes: tuple[str, ...] | None = None
+    # Whose things a fine-grained token reaches.
+    resource_owner: Account | None = None
+    # The App that acts for a person, within what its installations may.
+    on_behalf_by: App | None = None
+
+    @property
+    def kind(self) -> Literal["installation", "user_to_server", "fine_grained", "classic"]:
+        if self.installation is not None:
+            return "installation"
+        if self.on_behalf_by is not None:
+            return "user_to_server"
+        return "fine_grained" if self.resource_owner is not None else "classic"
 
 
 @dataclass(eq=False)
@@ -311,7 +325,6 @@ class PullRequest(Issue):
     threads: list[ReviewThread] = field(default_factory=list)
     auto_merge: AutoMerge | None = None
     queue_entry: QueueEntry | None = None
-    last_pusher: Account | None = None
 
     @property
     def node_id(self) -> str:
@@ -389,6 +402,7 @@ class CommitStatus:
     created_at: str
     description: str | None = None
     target_url: str | None = None
+    app: App | None = None
 
     @property
     def node_id(self) -> str:
