@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+ENDING = (signal.SIGINT, signal.SIGTERM)
+
 app = typer.Typer(help="Stories that show, with proofs, what the product does.")
 
 
@@ -29,8 +31,8 @@ def demo(
     from app.drill.telling import Result, Telling
     from app.drill.world import new_folder
 
-    # A polite end is an end all the same: what was started is stopped.
-    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    for number in ENDING:
+        signal.signal(number, _end)
     folder = new_folder()
     telling = Telling(quiet=as_json)
 
@@ -44,12 +46,20 @@ def demo(
     try:
         result = play(folder, seed=seed, telling=telling, at_end=hold, as_data=_print_json if as_json else None)
     except KeyboardInterrupt:
+        typer.echo(f"Ended before the story was; logs and folders are kept in {folder}", err=True)
         raise typer.Exit(130) from None
     if result.all_proved:
         _remove(folder)
     elif not as_json:
         typer.echo(f"Logs and folders are kept in {folder}", err=True)
     raise typer.Exit(0 if result.all_proved else 1)
+
+
+def _end(*_: object) -> None:
+    """A polite end is an end all the same: what was started is stopped, and a second signal does not cut that off."""
+    for number in ENDING:
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _print_json(data: dict[str, object]) -> None:

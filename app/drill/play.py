@@ -32,12 +32,10 @@ def play(
             world = World(folder)
             tell(Story(world, telling, result))
         except (StoryStopped, Unproved) as stop:
-            reason = str(stop)
             telling.settle()
-            telling.remark(f"The story stopped: {reason}")
-            for name in PROOFS:
-                if name not in result.proved:
-                    result.failed.setdefault(name, f"not reached: {reason}"[:600])
+            telling.remark(f"The story stopped: {stop}")
+            left = [name for name in PROOFS if name not in result.proved | result.failed]
+            result.not_reached = dict.fromkeys(left, str(stop)[:600])
         result.seconds = telling.seconds
         if world is not None:
             result.urls = {"GitHub": world.emulator.url, "service": world.service_url, "folder": str(folder)}

@@ -14,11 +14,13 @@ NOT_REACHED = "not reached"
 
 @dataclass
 class Result:
-    """What a story came to. `failed` holds every step that was not proved, with the reason."""
+    """What a story came to. `failed` holds every step that could not be proved, with the reason."""
 
     seed: int
     proved: dict[str, dict[str, Any]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    not_reached: dict[str, str] = field(default_factory=dict)
+    """What the story did not come to, because it had stopped, and why it had."""
     generation: int | None = None
     recovery_requests: int | None = None
     recovery_requests_by_step: dict[str, int] = field(default_factory=dict)
@@ -30,12 +32,12 @@ class Result:
 
     @property
     def all_proved(self) -> bool:
-        return not self.failed and self.duplicates == 0
+        return not self.failed and not self.not_reached and self.duplicates == 0
 
     def data(self) -> dict[str, Any]:
         return {
             "proved": self.proved,
-            "failed": self.failed,
+            "failed": self.failed | {name: f"{NOT_REACHED}: {why}" for name, why in self.not_reached.items()},
             "generation": self.generation,
             "recovery_requests": self.recovery_requests,
             "recovery_requests_by_step": self.recovery_requests_by_step,
@@ -105,7 +107,9 @@ class Telling:
         for label, value in _summed_up(result):
             self._console.print(f"  {label:<37} {value}", markup=False)
         for name, why in result.failed.items():
-            self._console.print(f"not proved: {name}: {why}", markup=False, style="red")
+            self._console.print(f"  not proved: {name}: {why}", markup=False, style="red")
+        if result.not_reached:
+            self._console.print(f"  not reached: {', '.join(result.not_reached)}", markup=False, style="red")
 
     def still_running(self, result: Result) -> None:
         """Where everything can be looked at, as long as it runs."""
@@ -118,7 +122,7 @@ def _summed_up(result: Result) -> list[tuple[str, str]]:
     apart = ", ".join(f"{name} {n}" for name, n in result.apart.items())
     reached = result.recovery_requests is not None
     return [
-        ("proved", f"{len(result.proved)} of {len(result.proved) + len(result.failed)}"),
+        ("proved", f"{len(result.proved)} of {len(result.proved) + len(result.failed) + len(result.not_reached)}"),
         ("generations", _or_not_reached(result.generation)),
         ("requests to GitHub the recovery took", f"{result.recovery_requests} ({steps})" if reached else NOT_REACHED),
         ("  counted apart from them", apart if reached else NOT_REACHED),

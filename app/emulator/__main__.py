@@ -1,10 +1,11 @@
-"""``python -m app.emulator --data DIR --port 0``: run until SIGTERM."""
+"""``python -m app.emulator --data DIR --port 0``: run until SIGTERM or Ctrl-C."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import json
+import signal
 import socket
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,8 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0 lets the system choose")
     given = parser.parse_args()
+    # Ctrl-C ends it as SIGTERM does: after the server's own shutdown, and without a traceback at the terminal.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     asyncio.run(serve(given.data, given.host, given.port))
 
 
