@@ -5,19 +5,22 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import jwt
 
 from app.emulator.errors import ApiError, forbidden_to_app, not_found
-from app.emulator.state import ROLES, Account, Actor, App, Installation, Repository, Token
+from app.emulator.state import ROLES, Account, Actor, App, Installation, Permissions, Repository, Token
 
 if TYPE_CHECKING:
+    from app.emulator.routing import Request
     from app.emulator.world import World
 
 JWT_LIFETIME = 600
 JWT_SLACK = 60
 _LEVELS = {"read": 1, "write": 2, "admin": 3}
+_ALL_SCOPES = ("admin:org", "repo", "workflow")
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Identity:
     installation: Installation | None = None
     token: Token | None = None
     refusal: ApiError | None = None
+    # What an App that acts for a person may use: its live installations.
+    reach: tuple[Installation, ...] = ()
 
     @property
     def label(self) -> str:
@@ -57,8 +62,10 @@ class Identity:
 
     @property
     def actor(self) -> Actor:
-        """The account and, for an installation, the App behind it."""
-        return Actor(self.account, self.installation.app if self.installation else None)
+        """The account and the App behind it: an installation's, or the one that acts for a person."""
+        if self.installation is not None:
+            return Actor(self.account, self.installation.app)
+        return Actor(self.account, self.token.on_behalf_by if self.token is not None else None)
 
     def sees(self, repo: Repository) -> bool:
         """May this identity know of the repository at all?"""
@@ -66,7 +73,7 @@ class Identity:
             return True
         if self.installation is not None:
             return self.covers(repo)
-        return self.user is not None and repo.role_of(self.user) != "none"
+        return self.user is not None and repo.role_of(self.user) != "none" and self._token_reaches(repo)
 
     def covers(self, repo: Repository) -> bool:
         """Does the installation token reach this repository?"""
@@ -80,11 +87,40 @@ class Identity:
         if self.installation is not None:
             if not self.covers(repo):
                 return not repo.private and level == "read"
-            held = self.token.permissions.get(permission) if self.token is not None else None
-            return _LEVELS.get(held or "", 0) >= _LEVELS[level]
+            return self.token is not None and holds(self.token.permissions, permission, level)
+        if not self._token_allows(repo, permission, level):
+            return False
         if level == "read":
             return self.sees(repo)
         return at_least(repo.role_of(self.user), _ROLE_FOR.get((permission, level), "write"))
+
+    def _token_reaches(self, repo: Repository) -> bool:
+        """Is the repository within what a person's token was made for?"""
+        token = self.token
+        if token is None or token.kind == "classic":
+            return token is None or token.scopes is None or "repo" in token.scopes
+        if token.kind == "fine_grained":
+            return repo.owner is token.resource_owner and (
+                token.repository_ids is None or repo.id in token.repository_ids
+            )
+        return any(i.covers(repo) for i in self.reach)
+
+    def _token_allows(self, repo: Repository, permission: str, level: str) -> bool:
+        token = self.token
+        if token is None:
+            return True
+        if token.kind == "classic":
+            scopes = token.scopes
+            return (
+                scopes is None
+                or "repo" in scopes
+                or (not repo.private and (level == "read" or "public_repo" in scopes))
+            )
+        if not self._token_reaches(repo):
+            return not repo.private and level == "read"
+        if token.kind == "fine_grained":
+            return holds(token.permissions, permission, level)
+        return any(i.covers(repo) and holds(i.permissions, permission, level) for i in self.reach)
 
 
 _ROLE_FOR = {
@@ -94,14 +130,20 @@ _ROLE_FOR = {
 }
 
 
+def holds(permissions: Permissions, name: str, level: str) -> bool:
+    """Is the permission among those, as high as the level or higher? Metadata may be read with any."""
+    held = permissions.get(name, "read" if name == "metadata" else "")
+    return _LEVELS.get(held, 0) >= _LEVELS[level]
+
+
 def at_least(role: str, needed: str) -> bool:
     """Is the role as strong as the needed one?"""
     return ROLES.index(role) >= ROLES.index(needed)
 
 
 def visible_repo(world: World, identity: Identity, owner: str, name: str) -> Repository:
-    """The repository, or 404 when it is missing or hidden."""
-    repo = world.repo(owner, name)
+    """The repository, also by a name it had before, or 404 when it is missing or hidden."""
+    repo = world.repo(owner, name) or world.moved_repo(owner, name)
     if repo is None or not identity.sees(repo):
         raise not_found()
     return repo
@@ -113,11 +155,44 @@ def require(identity: Identity, repo: Repository, level: str, *permissions: str)
         if level != "read" and repo.archived:
             raise ApiError(403, "Repository was archived so is read-only.")
         return
-    if identity.installation is not None or identity.app is not None:
-        raise forbidden_to_app()
+    raise _refusal(identity, repo, level, permissions)
+
+
+def _refusal(identity: Identity, repo: Repository, level: str, permissions: tuple[str, ...]) -> ApiError:
+    kind = identity.token.kind if identity.token is not None else None
+    if identity.app is not None or kind in ("installation", "user_to_server"):
+        return forbidden_to_app()
     if identity.user is None:
-        raise ApiError(401, "Requires authentication")
-    raise ApiError(403, "Must have push access to repository." if level == "write" else "Forbidden")
+        return ApiError(401, "Requires authentication")
+    if kind == "fine_grained":
+        return ApiError(403, "Resource not accessible by personal access token")
+    scopes = identity.token.scopes if identity.token is not None else None
+    if scopes is not None and "repo" not in scopes and (repo.private or "public_repo" not in scopes):
+        # What a scope hides does not exist.
+        return not_found()
+    if permissions == ("administration",):
+        return ApiError(403, "Must have admin rights to Repository.")
+    return ApiError(403, "Must have push access to repository." if level == "write" else "Forbidden")
+
+
+def permission_headers(request: Request) -> dict[str, str]:
+    """What GitHub tells about the token of a request: the permissions the endpoint asks, or the scopes held.
+
+    Source: docs.github.com, "Authenticating to the REST API", and the changelog of 2023-08-10.
+    """
+    token = request.identity.token
+    if token is None or request.identity.refusal is not None:
+        return {}
+    headers = {}
+    if token.kind == "classic":
+        scopes = token.scopes if token.scopes is not None else _ALL_SCOPES
+        headers = {"x-oauth-scopes": ", ".join(scopes), "x-accepted-oauth-scopes": "repo" if request.accepted else ""}
+    elif request.path != "/graphql":
+        headers = {"x-accepted-github-permissions": request.accepted or "allows_permissionless_access=true"}
+    if token.expires_at is not None and token.kind in ("classic", "fine_grained"):
+        moment = datetime.fromtimestamp(token.expires_at, UTC)
+        headers["github-authentication-token-expiration"] = moment.strftime("%Y-%m-%d %H:%M:%S UTC")
+    return headers
 
 
 def identify(world: World, authorization: str | None) -> Identity:
@@ -150,7 +225,8 @@ def _token_identity(world: World, value: str) -> Identity:
         refusal = ApiError(401, "Bad credentials")
     elif token.installation is not None and token.installation.suspended_at is not None:
         refusal = ApiError(403, "This installation has been suspended")
-    return Identity(user=token.user, app=app, installation=token.installation, token=token, refusal=refusal)
+    reach = tuple(i for i in world.installations.values() if i.app is token.on_behalf_by and i.suspended_at is None)
+    return Identity(token.user, app, token.installation, token, refusal, reach)
 
 
 def _app_identity(world: World, value: str) -> Identity:
@@ -159,6 +235,8 @@ def _app_identity(world: World, value: str) -> Identity:
         app = world.app_by_issuer(str(unverified.get("iss")))
     except jwt.PyJWTError:
         return Identity(refusal=ApiError(401, "A JSON web token could not be decoded"))
+    if unverified.get("iss") is None:
+        return Identity(refusal=ApiError(401, "Missing 'issuer' claim ('iss') in assertion"))
     if app is None:
         return Identity(refusal=ApiError(404, "Integration not found"))
     try:

@@ -16,13 +16,15 @@ from typing import Any, Self
 import httpx
 import jwt
 
+from app.emulator.client_identities import IdentityCalls
+
 _START_TIMEOUT_S = 15.0
 # The process must find this package wherever it is started from.
 _ROOT = Path(__file__).resolve().parents[2]
 Json = dict[str, Any]
 
 
-class Emulator:
+class Emulator(IdentityCalls):
     """A running emulator. Every method is one control call and raises ``httpx.HTTPStatusError`` on refusal."""
 
     def __init__(self, url: str, process: subprocess.Popen[str] | None = None) -> None:

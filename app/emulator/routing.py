@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import parse_qsl, unquote, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from app.emulator.errors import ApiError
 
@@ -75,6 +75,9 @@ class Request:
     world: World
     identity: Identity
     prefix: str = ""
+    query_string: str = ""
+    # What an installation or a fine-grained token must hold for this endpoint, as `x-accepted-github-permissions`.
+    accepted: str = ""
 
     @property
     def body(self) -> Body:
@@ -126,6 +129,15 @@ class Route:
         values: dict[str, str] = {}
         for index, part in enumerate(parts):
             if part.startswith("{") and part.endswith("*}"):
+                after = len(parts) - index - 1
+                if after:
+                    # In the middle it takes all but what the pattern's end needs.
+                    taken, end = segments[index : len(segments) - after], segments[len(segments) - after :]
+                    if not taken or not all(taken) or len(segments) <= index + after:
+                        return None
+                    values[part[1:-2]] = "/".join(taken)
+                    segments = [*segments[:index], part, *end]
+                    continue
                 rest = segments[index:]
                 # Only the end may be empty: a trailing slash matters to a prefix match.
                 if not rest or not all(rest[:-1]):
@@ -186,19 +198,34 @@ def paginated(request: Request, items: list[Any], render: Callable[[Any], Any], 
     """One page of a list, with ``Link``; under ``key`` with ``total_count`` when the endpoint wraps it."""
     page, size = page_bounds(request)
     shown = [render(item) for item in items[(page - 1) * size : page * size]]
-    last = max(1, -(-len(items) // size))
-    links = []
+    link = page_links(request, page, max(1, -(-len(items) // size)))
+    headers = {"link": link} if link else {}
+    return Response.json({"total_count": len(items), key: shown} if key else shown, headers=headers)
+
+
+def page_links(request: Request, page: int, last: int) -> str:
+    """The ``Link`` header of a page in GitHub's order: prev, next, last, first; empty for a list of one page.
+
+    A page beyond the end has no next; its prev is the last one there is. A repository's lists go by its id
+    (docs.github.com, "Using pagination in the REST API").
+    """
+    links: list[tuple[str, int]] = []
     if page > 1:
-        links += [("prev", min(page - 1, last)), ("first", 1)]
+        links.append(("prev", min(page - 1, last)))
     if page < last:
         links += [("next", page + 1), ("last", last)]
-    headers = {}
-    if links:
-        base = f"{request.world.url}{request.prefix}{request.path}"
-        headers["link"] = ", ".join(
-            f'<{base}?{urlencode(request.query | {"page": str(number)})}>; rel="{rel}"' for rel, number in links
-        )
-    return Response.json({"total_count": len(items), key: shown} if key else shown, headers=headers)
+    if page > 1:
+        links.append(("first", 1))
+    base = f"{request.base_url}{by_id(request.world, request.segments) or request.path}"
+    return ", ".join(
+        f'<{base}?{urlencode(request.query | {"page": str(number)})}>; rel="{rel}"' for rel, number in links
+    )
+
+
+def by_id(world: World, segments: list[str]) -> str:
+    """A repository's path as GitHub writes it in ``Link``: by id, whatever its name is; empty for other paths."""
+    repo = world.repo(*segments[1:3]) if len(segments) >= 3 and segments[0] == "repos" else None
+    return "/".join(["", "repositories", str(repo.id), *map(quote, segments[3:])]) if repo is not None else ""
 
 
 def _positive(text: str | None, default: int) -> int:

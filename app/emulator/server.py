@@ -12,12 +12,13 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
-from app.emulator import smart_http
-from app.emulator.auth import Identity, identify
+from app.emulator import identity_controls, smart_http
+from app.emulator.auth import Identity, identify, permission_headers
 from app.emulator.control import control
 from app.emulator.errors import ApiError, not_found
 from app.emulator.faults import Fault, Faults
 from app.emulator.graphql.execute import GraphQL
+from app.emulator.moved import by_name, redirection
 from app.emulator.ref_commands import ref_commands
 from app.emulator.rest import routes
 from app.emulator.routing import Request, Response, parse_query, split_path
@@ -27,6 +28,8 @@ from app.emulator.world import World
 
 CONTROL = "/_emulator"
 _UNCOUNTED = ("/rate_limit",)
+# Importing these modules adds their calls to the control path.
+CONTROL_MODULES = (identity_controls,)
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -121,8 +124,9 @@ class Server:
         return Request(
             method=scope["method"],
             path="/graphql" if path == "/api/graphql" else path,
-            segments=split_path(path),
+            segments=by_name(self.world, split_path(path)),
             query=parse_query(scope["query_string"].decode("latin-1")),
+            query_string=scope["query_string"].decode("latin-1"),
             headers=headers,
             raw=b"".join(chunks),
             world=self.world,
@@ -207,6 +211,7 @@ class Server:
         response.headers |= self.world.rates.headers(key, bucket)
         response.headers["x-github-request-id"] = request_id(entry.n)
         response.headers["x-github-media-type"] = "github.v3; format=json"
+        response.headers |= permission_headers(request)
         return Response(304, b"", response.headers) if unchanged else response
 
     def _limited(self, request: Request, kind: str, bucket: str, key: str) -> Response:
@@ -226,6 +231,9 @@ class Server:
             return self.graphql.serve(request)
         if request.path == "/rate_limit":
             return self._rate_limit(identity)
+        elsewhere = redirection(request)
+        if elsewhere is not None:
+            return elsewhere
         method = "GET" if request.method == "HEAD" else request.method
         found = routes.find(method, request.segments)
         if found is None:

@@ -41,6 +41,11 @@ async def serve(request: Request) -> Response:
     repo = _authorize(request, found["owner"], found["repo"], write=service == "git-receive-pack")
     if isinstance(repo, Response):
         return repo
+    old_name = f"{found['owner']}/{found['repo']}".lower() != repo.full_name.lower()
+    if old_name and service == "git-upload-pack" and found["what"] == "info/refs":
+        # git follows the first answer's redirection and goes on there; pushes are served where they come.
+        target = f"{request.world.url}/{repo.full_name}.git/info/refs?{request.query_string}"
+        return Response(301, b"", {"location": target, "content-type": "text/html; charset=utf-8"})
     if found["what"] == "info/refs":
         return await _advertise(request, repo, service)
     body = gzip.decompress(request.raw) if request.headers.get("content-encoding") == "gzip" else request.raw
@@ -54,6 +59,8 @@ async def serve(request: Request) -> Response:
     output = await _run(request, repo, [*options, "receive-pack", "--stateless-rpc"], body)
     done = succeeded(output)
     moved(request.world, repo, [c for c in commands if c.name in done], request.identity.actor)
+    if old_name and b"side-band-64k" in b"".join(pkt_lines(body)[:1]):
+        output = _moved_notice(request, repo) + output
     return _answer(output, "application/x-git-receive-pack-result")
 
 
@@ -119,6 +126,12 @@ async def _run(request: Request, repo: Repository, args: Sequence[str], body: by
     )
     output, _ = await process.communicate(body)
     return output
+
+
+def _moved_notice(request: Request, repo: Repository) -> bytes:
+    """What a push under an old name is told beside its report."""
+    words = f"This repository moved. Please use the new location:\n  {request.world.url}/{repo.full_name}.git\n"
+    return b"%04x" % (len(words.encode()) + 5) + b"\x02" + words.encode()
 
 
 def pkt_lines(data: bytes) -> list[bytes]:

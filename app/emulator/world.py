@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import secrets
 import shutil
 import string
@@ -52,6 +54,8 @@ class World:
         self.installations: dict[int, Installation] = {}
         self.tokens: dict[str, Token] = {}
         self.repos: dict[int, Repository] = {}
+        # Names that repositories had before, lower case; each leads on until somebody takes it.
+        self.moved: dict[str, int] = {}
         self.comments: dict[int, Comment] = {}
         self.suites: dict[int, CheckSuite] = {}
         self.check_runs: dict[int, CheckRun] = {}
@@ -80,16 +84,23 @@ class World:
         return token
 
     def add_installation_token(
-        self, installation: Installation, repository_ids: set[int] | None, permissions: Permissions
+        self,
+        installation: Installation,
+        repository_ids: set[int] | None,
+        permissions: Permissions,
+        *,
+        lifetime_s: float = TOKEN_LIFETIME,
+        stateless: bool = True,
     ) -> Token:
-        """A token of the present, long form: ``ghs_<app id>_`` and three dotted parts; valid for an hour."""
-        value = f"ghs_{installation.app.id}_{_random(36)}.{_random(380)}.{_random(86)}"
+        """A token valid for an hour: of the present, long form, or the short one that GitHub still makes on request."""
+        expires = self.clock.now() + lifetime_s
+        value = _stateless(installation, expires) if stateless else "ghs_" + _random(36)
         token = Token(
             value,
             installation=installation,
             repository_ids=repository_ids,
             permissions=permissions,
-            expires_at=self.clock.now() + TOKEN_LIFETIME,
+            expires_at=expires,
         )
         self.tokens[value] = token
         return token
@@ -171,12 +182,22 @@ class World:
         for label, color in DEFAULT_LABELS.items():
             self.label(repo, label, color)
         self.repos[repo_id] = repo
+        self.arrived(repo)
         return repo
 
     def repo(self, owner: str, name: str) -> Repository | None:
         """The repository of that name, whatever the case."""
         wanted = f"{owner}/{name}".lower()
         return next((r for r in self.repos.values() if r.full_name.lower() == wanted), None)
+
+    def moved_repo(self, owner: str, name: str) -> Repository | None:
+        """The repository that had this name before and that nobody has taken it from."""
+        number = self.moved.get(f"{owner}/{name}".lower())
+        return self.repos.get(number) if number is not None else None
+
+    def arrived(self, repo: Repository) -> None:
+        """The repository's present name leads nowhere else any more."""
+        self.moved.pop(repo.full_name.lower(), None)
 
     def label(self, repo: Repository, name: str, color: str = "ededed") -> Label:
         """The label of that name, made if it is new, as adding it to an Issue does on GitHub."""
@@ -240,6 +261,22 @@ def _clear(repos: Path) -> None:
     repos.mkdir(parents=True, exist_ok=True)
     for left in repos.glob("*.git"):
         shutil.rmtree(left)
+
+
+def _stateless(installation: Installation, expires: float) -> str:
+    """``ghs_<app id>_<JWT>``, about 520 characters (changelog of 2026-04-24). Bearers must not read it: the claims are
+    ours, and nobody can check the signature."""
+    claims = {
+        "iss": "emulator",
+        "aud": "installation",
+        "sub": f"installation:{installation.id}",
+        "app": installation.app.id,
+        "exp": int(expires),
+        "jti": _random(180),
+    }
+    parts = [json.dumps(part, separators=(",", ":")).encode() for part in ({"alg": "ES256", "typ": "JWT"}, claims)]
+    body = ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts)
+    return f"ghs_{installation.app.id}_{body}.{_random(86)}"
 
 
 def _random(length: int) -> str:

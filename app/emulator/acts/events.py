@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.emulator.event_permissions import may_hear
 from app.emulator.render import Render
 from app.emulator.state import Actor, App, Installation, Issue, Repository, TimelineEvent
 from app.emulator.world import World
@@ -25,6 +26,8 @@ def announce(
         if only_app is not None and app is not only_app:
             continue
         if only_app is None and event not in app.events:
+            continue
+        if not may_hear(installation.permissions, event):
             continue
         body = payload | {
             "repository": render.repository(repo),

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.emulator.auth import visible_repo
 from app.emulator.clock import to_stamp
-from app.emulator.errors import ApiError, GraphQLRefusal
+from app.emulator.errors import ApiError, GraphQLRefusal, not_found
 from app.emulator.graphql import check_views, issue_views, people_views, pull_views, repo_view
 from app.emulator.graphql.git_views import RefThing, git_thing
 from app.emulator.graphql.views import view
@@ -81,6 +81,8 @@ class Queries:
 
     def repository(self, info: Any, owner: str, name: str, followRenames: bool = True) -> Any:
         try:
+            if not followRenames and self.request.world.repo(owner, name) is None:
+                raise not_found()
             return view(self.request, visible_repo(self.request.world, self.request.identity, owner, name))
         except ApiError:
             raise GraphQLRefusal(

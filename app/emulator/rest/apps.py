@@ -14,6 +14,7 @@ from app.emulator.state import Actor, App, Installation, Permissions, Repository
 from app.emulator.webhooks import Delivery
 
 _LEVELS = {"read": 1, "write": 2, "admin": 3}
+_MEMBERS = '["read", "write", "admin"]'
 MAX_TOKEN_REPOSITORIES = 500
 
 
@@ -94,7 +95,12 @@ def create_token(request: Request, number: str) -> Response:
         raise ApiError(403, "This installation has been suspended")
     permissions = _narrowed(found, request.body.get("permissions", dict, {}))
     repos = _chosen(request, found)
-    token = request.world.add_installation_token(found, None if repos is None else {r.id for r in repos}, permissions)
+    token = request.world.add_installation_token(
+        found,
+        None if repos is None else {r.id for r in repos},
+        permissions,
+        stateless=request.headers.get("x-github-stateless-s2s-token") != "disabled",
+    )
     shown: dict[str, Any] = {
         "token": token.value,
         "expires_at": to_stamp(token.expires_at or 0),
@@ -110,9 +116,13 @@ def _narrowed(installation: Installation, wanted: dict[str, Any]) -> Permissions
     if not wanted:
         return dict(installation.permissions)
     for name, level in wanted.items():
+        if level not in _LEVELS:
+            raise ApiError(422, f"Invalid request.\n\n{json.dumps(level)} is not a member of {_MEMBERS}.")
         held = installation.permissions.get(name, "")
-        if _LEVELS.get(str(level), 9) > _LEVELS.get(held, 0):
+        if not held:
             raise ApiError(422, "The permissions requested are not granted to this installation.")
+        if _LEVELS[level] > _LEVELS[held]:
+            raise ApiError(422, "The level of access for permissions requested are not granted to this installation.")
     return {"metadata": "read"} | wanted
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from app.emulator.acts.events import announce_installation
 from app.emulator.acts.issues import assignable
+from app.emulator.acts.moves import rename_repository, transfer_repository
 from app.emulator.acts.refs import commit_files
 from app.emulator.auth import at_least
 from app.emulator.errors import ApiError, invalid, not_found
@@ -36,7 +37,20 @@ def change_repository(request: Request, owner: str, repo: str) -> Response:
     found.archived = body.get("archived", bool, found.archived)
     found.private = body.get("private", bool, found.private)
     found.description = body.get("description", str, found.description or "") or None
+    if "name" in body:
+        rename_repository(request.world, found, body.need("name", str), request.identity.actor)
     return Response.json(render(request).repository(found))
+
+
+@routes.add("POST", "/repos/{owner}/{repo}/transfer")
+def transfer(request: Request, owner: str, repo: str) -> Response:
+    """Transfers at once: the receiver's acceptance, which GitHub asks of people, counts as given."""
+    found = open_repo(request, owner, repo, "write", "administration")
+    body = request.body
+    receiver = find_account(request, body.need("new_owner", str))
+    shown = render(request).repository(found)
+    transfer_repository(request.world, found, receiver, request.identity.actor, body.maybe("new_name", str))
+    return Response.json(shown, 202)
 
 
 @routes.add("POST", "/user/repos")

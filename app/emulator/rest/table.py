@@ -14,14 +14,22 @@ routes = Router()
 def open_repo(request: Request, owner: str, repo: str, level: str, *permissions: str) -> Repository:
     """The repository, if it is visible and one of the permissions is held at ``level``."""
     found = visible_repo(request.world, request.identity, owner, repo)
-    require(request.identity, found, level, *(permissions or ("metadata",)))
+    needed = permissions or ("metadata",)
+    request.accepted = accepted(level, needed)
+    require(request.identity, found, level, *needed)
     return found
+
+
+def accepted(level: str, permissions: tuple[str, ...]) -> str:
+    """The value of ``x-accepted-github-permissions``: any one of the permissions is enough."""
+    return "; ".join(f"{name}={level}" for name in permissions)
 
 
 def find_issue(request: Request, repo: Repository, number: str, level: str = "read") -> Issue:
     """An Issue or pull request by number; a pull request may also be reached by its own permission."""
     issue = repo.issues.get(int(number))
     permissions = ("issues", "pull_requests") if issue is None or issue.is_pull else ("issues",)
+    request.accepted = accepted(level, permissions)
     require(request.identity, repo, level, *permissions)
     if issue is None:
         raise not_found()

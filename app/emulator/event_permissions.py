@@ -1,0 +1,42 @@
+"""Which permission an App must hold to be told of an event: what its installation lacks, it never hears of.
+
+Source: docs.github.com, "Webhook events and payloads" (each event names its permission). Several names: any one.
+"""
+
+from __future__ import annotations
+
+from app.emulator.state import Permissions
+
+_NEEDED: dict[str, tuple[str, ...]] = {
+    "branch_protection_rule": ("administration",),
+    "check_run": ("checks",),
+    "check_suite": ("checks",),
+    "commit_comment": ("contents",),
+    "create": ("contents",),
+    "delete": ("contents",),
+    "issue_comment": ("issues", "pull_requests"),
+    "issue_dependencies": ("issues",),
+    "issues": ("issues",),
+    "label": ("issues", "pull_requests"),
+    "merge_group": ("merge_queues",),
+    "projects_v2_item": ("organization_projects",),
+    "pull_request": ("pull_requests",),
+    "pull_request_review": ("pull_requests",),
+    "pull_request_review_comment": ("pull_requests",),
+    "pull_request_review_thread": ("pull_requests",),
+    "push": ("contents",),
+    "repository": ("metadata",),
+    "repository_dispatch": ("contents",),
+    "repository_ruleset": ("administration",),
+    "status": ("statuses",),
+    "sub_issues": ("issues",),
+    "workflow_dispatch": ("contents",),
+    "workflow_job": ("actions",),
+    "workflow_run": ("actions",),
+}
+
+
+def may_hear(permissions: Permissions, event: str) -> bool:
+    """Do the permissions of an installation let it hear of the event? Events without a rule are heard by all."""
+    needed = _NEEDED.get(event)
+    return needed is None or any(name == "metadata" or permissions.get(name) for name in needed)
