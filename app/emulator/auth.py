@@ -73,7 +73,7 @@ class Identity:
             return True
         if self.installation is not None:
             return self.covers(repo)
-        return self.user is not None and repo.role_of(self.user) != "none" and self._token_reaches(repo)
+        return self.user is not None and repo.role_of(self.user) != "none" and self.reaches(repo)
 
     def covers(self, repo: Repository) -> bool:
         """Does the installation token reach this repository?"""
@@ -94,7 +94,7 @@ class Identity:
             return self.sees(repo)
         return at_least(repo.role_of(self.user), _ROLE_FOR.get((permission, level), "write"))
 
-    def _token_reaches(self, repo: Repository) -> bool:
+    def reaches(self, repo: Repository) -> bool:
         """Is the repository within what a person's token was made for?"""
         token = self.token
         if token is None or token.kind == "classic":
@@ -116,7 +116,7 @@ class Identity:
                 or "repo" in scopes
                 or (not repo.private and (level == "read" or "public_repo" in scopes))
             )
-        if not self._token_reaches(repo):
+        if not self.reaches(repo):
             return not repo.private and level == "read"
         if token.kind == "fine_grained":
             return holds(token.permissions, permission, level)

@@ -73,3 +73,7 @@ class IdentityCalls:
     def rename_account(self: Calls, login: str, new: str) -> Json:
         """Give a person or organization another login."""
         return self._post(f"/accounts/{login}/rename", login=new)
+
+    def limits(self: Calls, **changes: Any) -> Json:
+        """Switch secondary limits (`secondary`), change their bounds or the refusals' `status`; what holds now."""
+        return self._post("/limits", **changes)

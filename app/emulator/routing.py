@@ -78,6 +78,9 @@ class Request:
     query_string: str = ""
     # What an installation or a fine-grained token must hold for this endpoint, as `x-accepted-github-permissions`.
     accepted: str = ""
+    # The points and nodes of a GraphQL document, measured before it is executed.
+    cost: int = 1
+    nodes: int = 0
 
     @property
     def body(self) -> Body:
@@ -101,6 +104,8 @@ class Response:
     status: int
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
+    # When the one thing shown was last changed, for `last-modified`.
+    updated_at: str | None = None
 
     @classmethod
     def json(cls, data: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -109,6 +114,7 @@ class Response:
             status,
             json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode(),
             {"content-type": "application/json; charset=utf-8"} | (headers or {}),
+            data.get("updated_at") if isinstance(data, dict) else None,
         )
 
 

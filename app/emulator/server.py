@@ -12,13 +12,25 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
-from app.emulator import identity_controls, smart_http
+from app.emulator import identity_controls, limit_controls, smart_http
 from app.emulator.auth import Identity, identify, permission_headers
+from app.emulator.contributions import check_contribution
 from app.emulator.control import control
 from app.emulator.errors import ApiError, not_found
 from app.emulator.faults import Fault, Faults
+from app.emulator.graphql.costs import Measured
 from app.emulator.graphql.execute import GraphQL
 from app.emulator.moved import by_name, redirection
+from app.emulator.rationing import (
+    UNCOUNTED,
+    bucket_of,
+    creates_content,
+    last_modified,
+    primary_refusal,
+    secondary_refusal,
+    unchanged,
+    writes,
+)
 from app.emulator.ref_commands import ref_commands
 from app.emulator.rest import routes
 from app.emulator.routing import Request, Response, parse_query, split_path
@@ -27,9 +39,8 @@ from app.emulator.validators import etag
 from app.emulator.world import World
 
 CONTROL = "/_emulator"
-_UNCOUNTED = ("/rate_limit",)
 # Importing these modules adds their calls to the control path.
-CONTROL_MODULES = (identity_controls,)
+CONTROL_MODULES = (identity_controls, limit_controls)
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -151,7 +162,8 @@ class Server:
             refs=ref_commands(request, kind, operations),
         )
         fault = self.faults.take(request.method, request.path, kind, operations, request.identity.label)
-        response = await self._with_fault(request, entry, fault)
+        with self.world.secondary.under_way(request.identity.key):
+            response = await self._with_fault(request, entry, fault)
         entry.status = response.status if response is not None else -1
         await self._run_deferred()
         return response
@@ -202,33 +214,45 @@ class Server:
     async def _answer(self, request: Request, entry: Entry) -> Response:
         if entry.kind == "git":
             return await smart_http.serve(request)
-        bucket, key = "graphql" if entry.kind == "graphql" else "core", request.identity.key
-        response = self._limited(request, entry.kind, bucket, key)
-        tag = response.headers.get("etag")
-        unchanged = tag is not None and request.headers.get("if-none-match") == tag
-        if not unchanged and request.path not in _UNCOUNTED:
-            self.world.rates.spend(key, bucket)
+        bucket, key = bucket_of(entry.kind), request.identity.key
+        measured = self.graphql.measure(request) if entry.kind == "graphql" else Measured()
+        request.cost, request.nodes = measured.cost, measured.nodes
+        response = self._limited(request, entry, bucket, measured)
+        same = request.method in ("GET", "HEAD") and response.status == 200 and unchanged(request, response)
+        # Only who says who he is asks for nothing when nothing has changed.
+        free = (same and request.identity.token is not None) or request.path in UNCOUNTED
+        if not free:
+            self.world.rates.spend(key, bucket, measured.cost)
         response.headers |= self.world.rates.headers(key, bucket)
         response.headers["x-github-request-id"] = request_id(entry.n)
         response.headers["x-github-media-type"] = "github.v3; format=json"
         response.headers |= permission_headers(request)
-        return Response(304, b"", response.headers) if unchanged else response
+        return Response(304, b"", response.headers) if same else response
 
-    def _limited(self, request: Request, kind: str, bucket: str, key: str) -> Response:
-        if request.path not in _UNCOUNTED and self.world.rates.exhausted(key, bucket):
-            refusal = ApiError(403, f"API rate limit exceeded for {key}.")
-            return Response.json(refusal.body(), 403)
+    def _limited(self, request: Request, entry: Entry, bucket: str, measured: Measured) -> Response:
+        identity, kind, rates = request.identity, entry.kind, self.world.rates
+        if request.path not in UNCOUNTED:
+            if rates.exhausted(identity.key, bucket):
+                return primary_refusal(identity, kind, rates.status)
+            refused = self.world.secondary.take(
+                identity.key,
+                bucket,
+                writes=writes(request, kind, measured.mutates),
+                creates=creates_content(request, kind, entry.operations),
+            )
+            if refused is not None:
+                return secondary_refusal(refused, rates.status)
         try:
-            return self._dispatch(request, kind)
+            return self._dispatch(request, kind, measured)
         except ApiError as error:
             return Response.json(error.body(), error.status)
 
-    def _dispatch(self, request: Request, kind: str) -> Response:
+    def _dispatch(self, request: Request, kind: str, measured: Measured) -> Response:
         identity = request.identity
         if identity.refusal is not None:
             raise identity.refusal
         if kind == "graphql":
-            return self.graphql.serve(request)
+            return self.graphql.serve(request, measured)
         if request.path == "/rate_limit":
             return self._rate_limit(identity)
         elsewhere = redirection(request)
@@ -241,14 +265,18 @@ class Server:
         bare_app = identity.app is not None and identity.installation is None
         if bare_app and not _for_bare_app(found[0].pattern):
             raise not_found() if request.method == "GET" else ApiError(401, "A JSON web token could not be decoded")
+        check_contribution(request, found[0])
         response: Response = found[0].handler(request, **found[1])
         if method == "GET" and response.status == 200:
-            response.headers["etag"] = etag(identity.key, response.body)
+            response.headers |= {"etag": etag(identity.key, response.body)} | last_modified(response)
         return response
 
     def _rate_limit(self, identity: Identity) -> Response:
-        core, graphql = (self.world.rates.shown(identity.key, b) for b in ("core", "graphql"))
-        return Response.json({"resources": {"core": core, "graphql": graphql}, "rate": core})
+        rates = self.world.rates
+        core, graphql = (rates.shown(identity.key, b) for b in ("core", "graphql"))
+        search = core | {"limit": 30, "used": 0, "remaining": 30, "reset": int(self.world.clock.now()) + 60}
+        resources = {"core": core, "graphql": graphql, "search": search}
+        return Response.json({"resources": resources, "rate": core})
 
 
 def kind_of(request: Request) -> str:

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from app.emulator.clock import Clock
 from app.emulator.errors import ApiError
 from app.emulator.ids import Ids, parse_node_id
+from app.emulator.limits import RateLimits, SecondaryLimits, hourly_limit
 from app.emulator.repos import GitRepo
 from app.emulator.state import (
     Account,
@@ -32,7 +33,6 @@ from app.emulator.state import (
     Token,
 )
 from app.emulator.switches import Switches
-from app.emulator.traffic import RateLimits
 from app.emulator.webhooks import Deliveries
 
 _ALNUM = string.ascii_letters + string.digits
@@ -60,7 +60,8 @@ class World:
         self.suites: dict[int, CheckSuite] = {}
         self.check_runs: dict[int, CheckRun] = {}
         self.switches = Switches()
-        self.rates = RateLimits(self.clock)
+        self.rates = RateLimits(self.clock, self.hourly_limit)
+        self.secondary = SecondaryLimits(self.clock)
         self.deliveries = Deliveries(self.clock, self.ids)
 
     # Accounts and tokens
@@ -104,6 +105,10 @@ class World:
         )
         self.tokens[value] = token
         return token
+
+    def hourly_limit(self, key: str) -> int:
+        """How many requests an hour an identity has, unless a test says otherwise."""
+        return hourly_limit(key, self.installations, self.repos)
 
     # Apps
 

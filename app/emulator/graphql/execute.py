@@ -23,6 +23,7 @@ from graphql import (
 from graphql.language import FieldNode
 
 from app.emulator.errors import ApiError, GenericGraphQLFailure, GraphQLRefusal
+from app.emulator.graphql.costs import Measured, measure
 from app.emulator.graphql.mutations import Mutations
 from app.emulator.graphql.queries import Queries
 from app.emulator.ids import node_id
@@ -79,7 +80,20 @@ class GraphQL:
                 found += [s.name.value for s in definition.selection_set.selections if isinstance(s, FieldNode)]
         return list(dict.fromkeys(found))
 
-    def serve(self, request: Request) -> Response:
+    def measure(self, request: Request) -> Measured:
+        """The price of the request's document; one point and no node for what cannot be executed."""
+        try:
+            body = request.body
+            query = body.get("query", str, "")
+            document = _document(query)
+            if isinstance(document, GraphQLError) or _complaints(query):
+                return Measured()
+            variables = body.get("variables", dict, {})
+            return measure(schema(), document, body.maybe("operationName", str), variables)
+        except ApiError:
+            return Measured()
+
+    def serve(self, request: Request, measured: Measured | None = None) -> Response:
         """Answer a request. Errors come with HTTP 200, save for missing credentials."""
         if request.identity.user is None and request.identity.installation is None:
             raise ApiError(401, "This endpoint requires you to be authenticated.")
@@ -88,6 +102,8 @@ class GraphQL:
         complaints = _complaints(query)
         if complaints:
             return Response.json({"errors": [_complaint(c) for c in complaints]})
+        if measured is not None and measured.refusal is not None:
+            return Response.json({"errors": [{"type": "MAX_NODE_LIMIT_EXCEEDED", "message": measured.refusal}]})
         document = _document(query)
         assert not isinstance(document, GraphQLError)
         result = execute_sync(

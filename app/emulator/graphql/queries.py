@@ -112,9 +112,9 @@ class Queries:
     def rateLimit(self, info: Any, dryRun: bool = False) -> dict[str, Any]:
         shown = self.request.world.rates.shown(self.request.identity.key, "graphql")
         return {
-            "cost": 1,
+            "cost": self.request.cost,
             "limit": shown["limit"],
-            "nodeCount": 0,
+            "nodeCount": self.request.nodes,
             "remaining": shown["remaining"],
             "used": shown["used"],
             "resetAt": to_stamp(shown["reset"]),
