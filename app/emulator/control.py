@@ -12,6 +12,7 @@ from app.emulator.clock import from_stamp, to_stamp
 from app.emulator.errors import ApiError
 from app.emulator.faults import Fault
 from app.emulator.render import Render
+from app.emulator.repo_settings import changed as changed_settings
 from app.emulator.repos import RefChange
 from app.emulator.routing import Request, Response, Router
 from app.emulator.state import ROLES, Account, Actor, Installation, Repository
@@ -108,6 +109,7 @@ def change_repo(server: Server, request: Request, owner: str, name: str) -> Any:
     repo.archived = body.get("archived", bool, repo.archived)
     repo.private = body.get("private", bool, repo.private)
     repo.plan_allows_drafts = body.get("plan_allows_drafts", bool, repo.plan_allows_drafts)
+    repo.settings = changed_settings(repo.settings, body.data)
     return Render(server.world).repository(repo)
 
 
@@ -361,6 +363,7 @@ async def reset(server: Server, request: Request) -> Any:
 
 @router.add("POST", "/deliveries/flush")
 async def flush(server: Server, request: Request) -> Any:
+    server.world.background.run_all()
     seconds = float(request.body.data.get("timeout_s", _FLUSH_S))
     return {"pending": await server.world.deliveries.flush(seconds)}
 

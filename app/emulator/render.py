@@ -110,7 +110,7 @@ class Render(PullRender, IssueRender):
             "owner": self.account(repo.owner),
             "html_url": html,
             "description": repo.description,
-            "fork": False,
+            "fork": repo.parent is not None,
             "url": api,
             "issues_url": f"{api}/issues{{/number}}",
             "pulls_url": f"{api}/pulls{{/number}}",
@@ -125,7 +125,7 @@ class Render(PullRender, IssueRender):
             "size": 1,
             "stargazers_count": 0,
             "watchers_count": 0,
-            "forks_count": 0,
+            "forks_count": sum(1 for r in self.world.repos.values() if r.parent is repo),
             "language": None,
             "has_issues": True,
             "has_projects": True,
@@ -135,15 +135,11 @@ class Render(PullRender, IssueRender):
             "visibility": "private" if repo.private else "public",
             "open_issues_count": sum(1 for i in repo.issues.values() if i.state == "open"),
             "default_branch": repo.default_branch,
-            "allow_merge_commit": True,
-            "allow_squash_merge": True,
-            "allow_rebase_merge": True,
-            "allow_auto_merge": False,
-            "delete_branch_on_merge": False,
             "topics": [],
             "is_template": False,
             "license": None,
         }
+        shown |= repo.settings.shown()
         if role is not None:
             shown["permissions"] = role_flags(role)
         return shown

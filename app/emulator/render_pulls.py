@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from app.emulator.merge_state import mergeability_key, mergeable_state
+from app.emulator.merge_state import current_trial, mergeable_state
 from app.emulator.people import association
 from app.emulator.state import Account, Label, Milestone, PullRequest, Repository
 
@@ -67,26 +67,30 @@ class PullRender:
             "labels": [self.label(x, repo) for x in pull.labels],
             "milestone": self.milestone_or_none(pull.milestone, repo),
             "draft": pull.draft,
-            "head": self._side(pull.head_repo, pull.head_ref, pull.head_sha),
-            "base": self._side(repo, pull.base_ref, pull.base_sha),
+            "head": self._side(pull.head_owner, pull.head_repo, pull.head_ref, pull.head_sha),
+            "base": self._side(repo.owner, repo, pull.base_ref, pull.base_sha),
             "author_association": association(repo, pull.author),
             "auto_merge": None,
             "active_lock_reason": pull.lock_reason,
         }
         if full:
+            # The rules know of checks and reviews, whose own events are rendered here: imported when first needed.
+            from app.emulator.acts.branch_rules import protection_state
+
             ahead, _ = pull.repo.git.ahead_behind(pull.head_sha, pull.base_sha)
             merge_base = pull.repo.git.merge_base(pull.base_sha, pull.head_sha)
             stats = pull.repo.git.diff(merge_base, pull.head_sha).stats if merge_base else None
-            mergeable = pull.mergeability.get(mergeability_key(pull)) if pull.state == "open" else None
+            trial = current_trial(pull, self.world.clock.now())
+            mergeable = trial.mergeable if trial is not None else None
             shown |= {
                 "merged": pull.merged,
                 "mergeable": mergeable,
-                "rebaseable": mergeable,
-                "mergeable_state": mergeable_state(pull, mergeable),
+                "rebaseable": trial.rebaseable if trial is not None else None,
+                "mergeable_state": mergeable_state(pull, mergeable, lambda: protection_state(self.world, pull)),
                 "merged_by": self.account_or_none(pull.merged_by),
                 "comments": len(pull.comments),
                 "review_comments": 0,
-                "maintainer_can_modify": False,
+                "maintainer_can_modify": pull.maintainer_can_modify,
                 "commits": ahead,
                 "additions": stats.insertions if stats else 0,
                 "deletions": stats.deletions if stats else 0,
@@ -94,11 +98,11 @@ class PullRender:
             }
         return shown
 
-    def _side(self, repo: Repository, ref: str, sha: str) -> Json:
+    def _side(self, owner: Account, repo: Repository | None, ref: str, sha: str) -> Json:
         return {
-            "label": f"{repo.owner.login}:{ref}",
+            "label": f"{owner.login}:{ref}",
             "ref": ref,
             "sha": sha,
-            "user": self.account(repo.owner),
-            "repo": self.repository(repo),
+            "user": self.account(owner),
+            "repo": self.repository(repo) if repo is not None else None,
         }

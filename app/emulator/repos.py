@@ -139,6 +139,10 @@ class GitRepo:
         if done.returncode != 0:
             raise RefsRefused(done.stderr.decode(errors="replace").strip())
 
+    def fetch(self, source: GitRepo, *wanted: str) -> None:
+        """Copy objects from another repository: commits by name, or refs by refspec."""
+        self._git(["fetch", "-q", "--no-tags", "--no-write-fetch-head", str(source.path.resolve()), *wanted])
+
     # Objects
 
     def kind(self, oid: str) -> str | None:
@@ -285,6 +289,11 @@ class GitRepo:
         diff = self.pg.diff(self.commit(base), self.commit(head))
         diff.find_similar()
         return diff
+
+    def changes(self, base: str, head: str, *, by_commit: bool) -> bytes:
+        """The diff between two commits, or the mailbox of the commits from one to the other."""
+        args = ["format-patch", "--stdout", f"{base}..{head}"] if by_commit else ["diff", base, head]
+        return self._git(args).encode()
 
     def _git(self, args: list[str]) -> str:
         done = subprocess.run(["git", *args], cwd=self.path, env=git_env(), capture_output=True, check=True)

@@ -101,6 +101,7 @@ class Server:
     async def reset(self) -> None:
         """Forget everything: an empty GitHub under the same address."""
         await self._stop_sending()
+        self.world.background.drop()
         data_dir, url = self.world.data_dir, self.world.url
         self.world = World(data_dir)
         self.world.url = url
@@ -166,6 +167,7 @@ class Server:
             response = await self._with_fault(request, entry, fault)
         entry.status = response.status if response is not None else -1
         await self._run_deferred()
+        self.world.background.request_done()
         return response
 
     async def _with_fault(self, request: Request, entry: Entry, fault: Fault | None) -> Response | None:

@@ -15,6 +15,7 @@ from app.emulator import workflow_guard
 from app.emulator.acts.refs import moved
 from app.emulator.auth import visible_repo
 from app.emulator.errors import ApiError
+from app.emulator.maintainers import maintained_branches
 from app.emulator.repos import RefChange, git_env
 from app.emulator.routing import Request, Response
 from app.emulator.state import Repository
@@ -33,7 +34,7 @@ def match(path: str) -> re.Match[str] | None:
 
 async def serve(request: Request) -> Response:
     """Answer a git request."""
-    found = _PATH.match(request.path)
+    found, identity = _PATH.match(request.path), request.identity
     assert found is not None
     service = request.query.get("service", "") if found["what"] == "info/refs" else found["what"]
     if service not in _SERVICES:
@@ -53,6 +54,10 @@ async def serve(request: Request) -> Response:
         output = await _run(request, repo, ["upload-pack", "--stateless-rpc"], body)
         return _answer(output, "application/x-git-upload-pack-result")
     commands = parse_commands(body)
+    if not identity.allows(repo, "contents", "write"):
+        let_in = maintained_branches(request.world, identity, repo)
+        if any(c.name.removeprefix("refs/heads/") not in let_in for c in commands):
+            return _denied(request, repo, "Permission")
     options = _hidden(request, repo)
     if workflow_guard.applies_to(request.identity, repo):
         options += ["-c", f"core.hooksPath={workflow_guard.hooks_folder(request.world.data_dir)}"]
@@ -81,11 +86,15 @@ def _authorize(request: Request, owner: str, name: str, *, write: bool) -> Repos
         return _text(401, "No anonymous write access.", challenge)
     if write and repo.archived:
         return _text(403, "This repository was archived so it is read-only.")
-    if not identity.allows(repo, "contents", "write" if write else "read"):
-        who = identity.account.login
-        verb = "Permission" if write else "Access"
-        return _text(403, f"{verb} to {repo.full_name}.git denied to {who}.")
-    return repo
+    if identity.allows(repo, "contents", "write" if write else "read"):
+        return repo
+    if write and maintained_branches(request.world, identity, repo):
+        return repo
+    return _denied(request, repo, "Permission" if write else "Access")
+
+
+def _denied(request: Request, repo: Repository, verb: str) -> Response:
+    return _text(403, f"{verb} to {repo.full_name}.git denied to {request.identity.account.login}.")
 
 
 def _hidden(request: Request, repo: Repository) -> list[str]:

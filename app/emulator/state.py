@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from app.emulator.guard_state import AutoMerge, Guard, QueueEntry, Review, ReviewThread
 from app.emulator.ids import node_id
+from app.emulator.merge_state import TrialMerge
+from app.emulator.repo_settings import RepoSettings
 from app.emulator.repos import GitRepo
 
 Permissions = dict[str, str]
@@ -187,6 +189,8 @@ class Repository:
     suites: list[CheckSuite] = field(default_factory=list)
     statuses: list[CommitStatus] = field(default_factory=list)
     next_number: int = 1
+    settings: RepoSettings = field(default_factory=RepoSettings)
+    parent: Repository | None = None
     guard: Guard = field(default_factory=Guard)
 
     @property
@@ -207,6 +211,11 @@ class Repository:
         if role is not None:
             return role
         return "none" if self.private else "read"
+
+    @property
+    def source(self) -> Repository:
+        """The repository its whole network of forks comes from; itself if it is no fork."""
+        return self if self.parent is None else self.parent.source
 
     def pulls(self) -> list[PullRequest]:
         """All pull requests, oldest first."""
@@ -305,10 +314,12 @@ class Issue:
 
 @dataclass(eq=False, kw_only=True)
 class PullRequest(Issue):
-    """A pull request. ``head_sha`` stays as it was while the pull request is closed."""
+    """A pull request. ``head_sha`` stays as it was while the pull request is closed; ``head_repo`` is None once the
+    fork it came from is gone."""
 
     pull_id: int
-    head_repo: Repository
+    head_repo: Repository | None
+    head_owner: Account
     head_ref: str
     head_sha: str
     base_ref: str
@@ -320,7 +331,8 @@ class PullRequest(Issue):
     merge_commit_sha: str | None = None
     reopen_refusal: str | None = None
     requested_reviewers: list[Account] = field(default_factory=list)
-    mergeability: dict[tuple[str, str], bool | None] = field(default_factory=dict)
+    trial: TrialMerge | None = None
+    maintainer_can_modify: bool = False
     reviews: list[Review] = field(default_factory=list)
     threads: list[ReviewThread] = field(default_factory=list)
     auto_merge: AutoMerge | None = None

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from app.emulator.errors import ApiError
 
-_NAMES = ("update_refs", "custom_refs")
+# Each switch with its values; the first is what holds unless something is set.
+_VALUES = {
+    "update_refs": ("ok", "refused"),
+    "custom_refs": ("ok", "refused"),
+    "text_limit": ("characters", "bytes"),
+}
 
 
 class Switches:
-    """``update_refs`` and ``custom_refs``, each "ok" or "refused", for all or for one repository."""
+    """``update_refs``, ``custom_refs`` ("ok" or "refused") and ``text_limit`` ("characters" or "bytes"), for all or
+    for one repository."""
 
     def __init__(self) -> None:
         self._everywhere: dict[str, str] = {}
@@ -17,13 +23,17 @@ class Switches:
     def set(self, repo_id: int | None, values: dict[str, str]) -> None:
         """Set switches; a repository's own value wins over the general one."""
         for name, value in values.items():
-            if name not in _NAMES or value not in ("ok", "refused"):
+            if value not in _VALUES.get(name, ()):
                 raise ApiError(422, f"Unknown switch {name}={value}")
             if repo_id is None:
                 self._everywhere[name] = value
             else:
                 self._by_repo[repo_id, name] = value
 
+    def value(self, repo_id: int, name: str) -> str:
+        """What holds in the repository."""
+        return self._by_repo.get((repo_id, name), self._everywhere.get(name, _VALUES[name][0]))
+
     def refused(self, repo_id: int, name: str) -> bool:
         """Is this behaviour switched off for the repository?"""
-        return self._by_repo.get((repo_id, name), self._everywhere.get(name, "ok")) == "refused"
+        return self.value(repo_id, name) == "refused"

@@ -9,11 +9,12 @@ import shutil
 import string
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from app.emulator.background import Background
 from app.emulator.clock import Clock
 from app.emulator.errors import ApiError
 from app.emulator.ids import Ids, parse_node_id
@@ -34,6 +35,9 @@ from app.emulator.state import (
 )
 from app.emulator.switches import Switches
 from app.emulator.webhooks import Deliveries
+
+if TYPE_CHECKING:
+    from app.emulator.acts.merge_requests import MergeRequest
 
 _ALNUM = string.ascii_letters + string.digits
 TOKEN_LIFETIME = 3600
@@ -59,6 +63,8 @@ class World:
         self.comments: dict[int, Comment] = {}
         self.suites: dict[int, CheckSuite] = {}
         self.check_runs: dict[int, CheckRun] = {}
+        self.merge_requests: dict[str, MergeRequest] = {}
+        self.background = Background(self)
         self.switches = Switches()
         self.rates = RateLimits(self.clock, self.hourly_limit)
         self.secondary = SecondaryLimits(self.clock)

@@ -170,9 +170,3 @@ def test_references_leave_a_trace_on_the_issue(world: World) -> None:
     (event,) = world.bot.get(f"{BASE}/issues/{issue}/timeline").json()
     assert event["event"] == "cross-referenced"
     assert event["source"]["issue"]["number"] == number
-
-
-def test_merging_is_not_served(world: World) -> None:
-    answer = world.bot.put(f"{BASE}/pulls/{world.open_pull()['number']}/merge", json={})
-    assert answer.status_code == 501
-    assert answer.json()["message"].startswith("The emulator does not serve PUT /repos/octo/demo/pulls/")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pygit2
 
-from app.emulator.acts import checks, pulls
+from app.emulator.acts import checks, following
 from app.emulator.acts.events import announce
 from app.emulator.clock import to_stamp
 from app.emulator.people import account_of
@@ -85,8 +85,8 @@ def moved(world: World, repo: Repository, changes: Sequence[RefChange], actor: A
             branch = change.name.removeprefix("refs/heads/")
             if change.new != ZERO:
                 checks.request_suites(world, repo, branch, change.new, actor)
-            pulls.base_moved(world, repo, branch, old, change.new, actor)
-            pulls.head_moved(world, repo, branch, old, change.new, actor)
+            following.base_moved(world, repo, branch, old, change.new, actor)
+            following.head_moved(world, repo, branch, old, change.new, actor)
 
 
 def _announce_push(world: World, repo: Repository, name: str, old: str, new: str, actor: Actor) -> None:

@@ -35,6 +35,8 @@ def can_write(world: World, pull: PullRequest, review: Review) -> bool:
 
 def last_pusher(pull: PullRequest) -> Account:
     """Who put the present head onto the head branch."""
+    if pull.head_repo is None:
+        return pull.author
     return pull.head_repo.guard.pushers.get((pull.head_ref, pull.head_sha), pull.author)
 
 

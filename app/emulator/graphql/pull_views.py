@@ -5,13 +5,17 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from app.emulator.acts import pulls as pull_acts
+from app.emulator.acts import mergeability
+from app.emulator.acts.branch_rules import protection_state
+from app.emulator.acts.merge_messages import merge_message, squash_message
+from app.emulator.git_merges import commits_between
 from app.emulator.graphql.connections import connection
 from app.emulator.graphql.git_views import CommitThing, ref_thing, rollup
 from app.emulator.graphql.issue_views import IssueView
 from app.emulator.graphql.views import shows, view, viewer_of
 from app.emulator.ids import node_id
-from app.emulator.merge_state import mergeable_state
+from app.emulator.maintainers import may_push_to
+from app.emulator.merge_state import TrialMerge, mergeable_state
 from app.emulator.rest.commits import changed_files
 from app.emulator.state import PullRequest
 
@@ -36,7 +40,8 @@ class PullRequestView(IssueView):
 
     @property
     def headRef(self) -> Any:
-        return view(self.request, ref_thing(self.thing.head_repo, f"refs/heads/{self.thing.head_ref}"))
+        home = self.thing.head_repo
+        return view(self.request, ref_thing(home, f"refs/heads/{self.thing.head_ref}")) if home is not None else None
 
     @property
     def baseRef(self) -> Any:
@@ -48,15 +53,20 @@ class PullRequestView(IssueView):
 
     @property
     def headRepositoryOwner(self) -> Any:
-        return view(self.request, self.thing.head_repo.owner)
+        return view(self.request, self.thing.head_owner)
 
     @property
     def baseRepository(self) -> Any:
         return view(self.request, self.thing.repo)
 
     @cached_property
+    def _trial(self) -> TrialMerge | None:
+        """One look a request, however many fields ask for it."""
+        return mergeability.look(self.request.world, self.thing)
+
+    @property
     def _mergeable(self) -> bool | None:
-        return pull_acts.mergeability(self.thing)
+        return self._trial.mergeable if self._trial is not None else None
 
     @property
     def mergeable(self) -> str:
@@ -64,7 +74,54 @@ class PullRequestView(IssueView):
 
     @property
     def mergeStateStatus(self) -> str:
-        return mergeable_state(self.thing, self._mergeable).upper()
+        world, pull = self.request.world, self.thing
+        return mergeable_state(pull, self._mergeable, lambda: protection_state(world, pull)).upper()
+
+    @property
+    def canBeRebased(self) -> bool:
+        return bool(self._trial.rebaseable) if self._trial is not None else False
+
+    @property
+    def potentialMergeCommit(self) -> Any:
+        sha = self.thing.merge_commit_sha if self._mergeable else None
+        return view(self.request, CommitThing(self.thing.repo, sha)) if sha is not None else None
+
+    @property
+    def maintainerCanModify(self) -> bool:
+        return self.thing.maintainer_can_modify
+
+    @property
+    def viewerCanUpdateBranch(self) -> bool:
+        """Is the head behind its base, and may the viewer change it?"""
+        pull, base = self.thing, self.thing.repo.git.branch(self.thing.base_ref)
+        if pull.state != "open" or pull.head_repo is None or base is None:
+            return False
+        if pull.repo.git.is_ancestor(base, pull.head_sha):
+            return False
+        return may_push_to(self.request.world, self.request.identity, pull.head_repo, pull.head_ref)
+
+    @property
+    def viewerCanDeleteHeadRef(self) -> bool:
+        pull = self.thing
+        if pull.state == "open" or pull.head_repo is None or pull.head_ref == pull.head_repo.default_branch:
+            return False
+        gone = pull.head_repo.git.branch(pull.head_ref) is None
+        return not gone and self.request.identity.allows(pull.head_repo, "contents", "write")
+
+    def viewerMergeHeadlineText(self, info: Any, mergeType: str | None = None) -> str:
+        return self._preset(mergeType)[0]
+
+    def viewerMergeBodyText(self, info: Any, mergeType: str | None = None) -> str:
+        return self._preset(mergeType)[1]
+
+    def _preset(self, method: str | None) -> tuple[str, str]:
+        pull = self.thing
+        if method == "SQUASH":
+            text = squash_message(pull, commits_between(pull.repo.git, pull.base_sha, pull.head_sha), None, None)
+        else:
+            text = "" if method == "REBASE" else merge_message(pull, None, None)
+        title, _, body = text.partition("\n\n")
+        return title, body
 
     @property
     def mergedBy(self) -> Any:
@@ -134,5 +191,4 @@ class PullRequestView(IssueView):
     def closingIssuesReferences(
         self, info: Any, orderBy: dict[str, Any] | None = None, userLinkedOnly: bool = False, **page: Any
     ) -> Any:
-        # Empty off the default branch on GitHub; here everywhere, since merging is not served.
         return connection("closingIssuesReferences", [], viewer_of(self.request), **page)

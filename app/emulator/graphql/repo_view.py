@@ -10,6 +10,7 @@ from app.emulator.errors import GraphQLRefusal
 from app.emulator.graphql.connections import connection, ordered
 from app.emulator.graphql.git_views import RefThing, git_thing, ref_thing
 from app.emulator.graphql.views import View, shows, view, viewer_of
+from app.emulator.repo_settings import METHODS, RepoSettings
 from app.emulator.repos import is_oid
 from app.emulator.state import Issue, PullRequest, Repository
 
@@ -25,11 +26,30 @@ class RepositoryView(View):
         super().__init__(request, thing)
         self.id, self.databaseId = thing.node_id, thing.id
         self.name, self.nameWithOwner = thing.name, thing.full_name
-        self.isPrivate, self.isArchived, self.isFork = thing.private, thing.archived, False
+        self.isPrivate, self.isArchived, self.isFork = thing.private, thing.archived, thing.parent is not None
+        self._settings(thing.settings)
         self.visibility = "PRIVATE" if thing.private else "PUBLIC"
         self.createdAt, self.pushedAt = thing.created_at, thing.pushed_at
         self.resourcePath = f"/{thing.full_name}"
         self.url = request.world.url + self.resourcePath
+
+    def _settings(self, settings: RepoSettings) -> None:
+        self.mergeCommitAllowed, self.squashMergeAllowed = settings.allow_merge_commit, settings.allow_squash_merge
+        self.rebaseMergeAllowed, self.autoMergeAllowed = settings.allow_rebase_merge, settings.allow_auto_merge
+        self.allowUpdateBranch, self.deleteBranchOnMerge = settings.allow_update_branch, settings.delete_branch_on_merge
+        self.mergeCommitTitle, self.mergeCommitMessage = settings.merge_commit_title, settings.merge_commit_message
+        self.squashMergeCommitTitle = settings.squash_merge_commit_title
+        self.squashMergeCommitMessage = settings.squash_merge_commit_message
+        self.viewerDefaultMergeMethod = next((m.upper() for m in METHODS if settings.allows(m)), "MERGE")
+        self.forkingAllowed = settings.allow_forking or not self.thing.private
+
+    @property
+    def parent(self) -> Any:
+        return view(self.request, self.thing.parent)
+
+    @property
+    def forkCount(self) -> int:
+        return sum(1 for r in self.request.world.repos.values() if r.parent is self.thing)
 
     def _need(self, *permissions: str) -> None:
         require(self.request.identity, self.thing, "read", *permissions)

@@ -20,6 +20,7 @@ TYPE_OF = {
     "renamed": "RenamedTitleEvent",
     "cross-referenced": "CrossReferencedEvent",
     "commented": "IssueComment",
+    "automatic_base_change_succeeded": "AutomaticBaseChangeSucceededEvent",
     "base_ref_changed": "BaseRefChangedEvent",
     "base_ref_deleted": "BaseRefDeletedEvent",
     "head_ref_deleted": "HeadRefDeletedEvent",
@@ -117,6 +118,8 @@ class TimelineView(View):
     def previousRefName(self) -> str:
         return str(self._data["from_ref"])
 
+    newBase, oldBase = currentRefName, previousRefName
+
     @property
     def _pull(self) -> PullRequest:
         assert isinstance(self.thing.issue, PullRequest)
@@ -134,7 +137,8 @@ class TimelineView(View):
 
     @property
     def headRef(self) -> Any:
-        return view(self.request, ref_thing(self._pull.head_repo, f"refs/heads/{self._pull.head_ref}"))
+        home = self._pull.head_repo
+        return view(self.request, ref_thing(home, f"refs/heads/{self._pull.head_ref}")) if home is not None else None
 
     ref = headRef
 

@@ -1,14 +1,16 @@
-"""Pull requests. Draft state has no REST endpoint; merging is not served."""
+"""Pull requests. Draft state has no REST endpoint; merging is in :mod:`app.emulator.rest.merging`."""
 
 from __future__ import annotations
 
 from app.emulator.acts import issues as issue_acts
 from app.emulator.acts import pulls as acts
+from app.emulator.acts.mergeability import look
 from app.emulator.auth import require
-from app.emulator.errors import invalid
+from app.emulator.errors import ApiError, invalid
 from app.emulator.rest.commits import changed_files
 from app.emulator.rest.table import find_account, find_pull, names, open_repo, render, routes
 from app.emulator.routing import Request, Response, paginated
+from app.emulator.state import PullRequest
 
 
 @routes.add("GET", "/repos/{owner}/{repo}/pulls")
@@ -21,7 +23,7 @@ def pulls(request: Request, owner: str, repo: str) -> Response:
         who, colon, branch = query["head"].partition(":")
         # GitHub ignores a head filter that does not name the owner.
         if colon:
-            listed = [p for p in listed if p.head_ref == branch and p.head_repo.owner.login.lower() == who.lower()]
+            listed = [p for p in listed if p.head_ref == branch and p.head_owner.login.lower() == who.lower()]
     if query.get("base"):
         listed = [p for p in listed if p.base_ref == query["base"]]
     by_update = query.get("sort") == "updated"
@@ -33,17 +35,25 @@ def pulls(request: Request, owner: str, repo: str) -> Response:
 @routes.add("POST", "/repos/{owner}/{repo}/pulls")
 def create_pull(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "read")
-    require(request.identity, found, "write", "pull_requests")
-    body = request.body
+    identity, body = request.identity, request.body
+    head_repo = request.world.repo(found.owner.login, body.get("head_repo", str, ""))
+    head = acts.find_head(request.world, found, body.get("head", str, ""), head_repo)
+    # Whoever may push to the head may propose it; an App needs its permission where the pull request is to be.
+    if identity.installation is not None or head is None or not identity.allows(head.repo, "contents", "write"):
+        require(identity, found, "write", "pull_requests")
+    if "issue" in body:
+        raise ApiError(501, "The emulator does not turn Issues into pull requests")
+    body.need("head", str)
     pull = acts.open_pull(
         request.world,
         found,
-        request.identity.actor,
+        identity.actor,
         title=body.need("title", str),
         body=body.maybe("body", str),
-        head=body.need("head", str),
+        head=head,
         base=body.need("base", str),
         draft=body.get("draft", bool, False),
+        maintainer_can_modify=body.maybe("maintainer_can_modify", bool),
     )
     return Response.json(render(request).pull(pull, full=True), 201)
 
@@ -52,8 +62,18 @@ def create_pull(request: Request, owner: str, repo: str) -> Response:
 def pull(request: Request, owner: str, repo: str, number: str) -> Response:
     found = open_repo(request, owner, repo, "read", "pull_requests")
     target = find_pull(found, number)
-    acts.mergeability(target)
+    form = next((f for f in ("diff", "patch") if f".{f}" in request.headers.get("accept", "")), None)
+    if form is not None:
+        return _raw(target, form)
+    look(request.world, target)
     return Response.json(render(request).pull(target, full=True))
+
+
+def _raw(target: PullRequest, form: str) -> Response:
+    """The media types ``diff`` and ``patch``."""
+    base = target.repo.git.merge_base(target.base_sha, target.head_sha) or target.base_sha
+    text = target.repo.git.changes(base, target.head_sha, by_commit=form == "patch")
+    return Response(200, text, {"content-type": f"application/vnd.github.{form}; charset=utf-8"})
 
 
 @routes.add("PATCH", "/repos/{owner}/{repo}/pulls/{number:int}")
@@ -71,6 +91,9 @@ def change_pull(request: Request, owner: str, repo: str, number: str) -> Respons
         acts.reopen_pull(world, target, actor)
     if base is not None:
         acts.retarget(world, target, base, actor)
+    allowed = body.maybe("maintainer_can_modify", bool)
+    if allowed is not None:
+        acts.allow_maintainers(world, target, allowed, actor)
     text = (body.data.get("body") or "") if "body" in body else None
     issue_acts.edit_text(world, target, actor, body.maybe("title", str), text)
     if state == "closed":

@@ -11,6 +11,8 @@ from app.emulator.acts.refs import commit_files
 from app.emulator.auth import at_least
 from app.emulator.errors import ApiError, invalid, not_found
 from app.emulator.people import role_flags
+from app.emulator.repo_settings import changed
+from app.emulator.rest.forks import lineage
 from app.emulator.rest.table import find_account, open_repo, render, routes
 from app.emulator.routing import Request, Response, paginated
 from app.emulator.state import Account, Actor, Label, Repository
@@ -21,7 +23,7 @@ def repository(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "read")
     user = request.identity.user
     role = found.role_of(user) if user is not None else None
-    return Response.json(render(request).repository(found, role))
+    return Response.json(render(request).repository(found, role) | lineage(request, found))
 
 
 @routes.add("PATCH", "/repos/{owner}/{repo}")
@@ -34,6 +36,7 @@ def change_repository(request: Request, owner: str, repo: str) -> Response:
             raise invalid("Repository", "default_branch")
         found.default_branch = branch
         found.git.set_head(branch)
+    found.settings = changed(found.settings, body.data)
     found.archived = body.get("archived", bool, found.archived)
     found.private = body.get("private", bool, found.private)
     found.description = body.get("description", str, found.description or "") or None

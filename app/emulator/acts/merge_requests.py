@@ -1,0 +1,90 @@
+"""Asynchronous merges: accepted at once, executed in the background, their result kept for a day.
+
+Source: REST "Merge a pull request asynchronously" and "Get the result of an asynchronous merge". When a request is
+made only the pull request's own state is looked at; rules are judged when it runs, and a push in between cancels it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from app.emulator.acts.branch_rules import merge_queue_rule
+from app.emulator.acts.merging import HEAD_MODIFIED, MergeOrder, merge
+from app.emulator.errors import ApiError
+from app.emulator.state import Actor, PullRequest
+
+if TYPE_CHECKING:
+    from app.emulator.world import World
+
+RETENTION_S = 86_400.0
+
+
+@dataclass(eq=False)
+class MergeRequest:
+    """One asynchronous merge and what became of it."""
+
+    uuid: str
+    pull: PullRequest
+    actor: Actor
+    order: MergeOrder
+    action: str
+    updated_at: float
+    status: str = "pending"
+    message: str = "Merge request enqueued."
+    sha: str | None = None
+
+    def details(self) -> dict[str, Any]:
+        """The ``details`` of the answer."""
+        if self.status == "pending":
+            return {
+                "message": self.message,
+                "uuid": self.uuid,
+                "merge_method": self.order.method,
+                "merge_action": self.action,
+                "expected_head_sha": self.order.expected_head,
+            }
+        return {"message": self.message} | ({"sha": self.sha} if self.sha else {})
+
+    def run(self, world: World) -> None:
+        """Merge, or remember why not."""
+        if self.status != "pending":
+            return
+        self.updated_at = world.clock.now()
+        try:
+            if self.pull.head_sha != self.order.expected_head:
+                raise ApiError(409, HEAD_MODIFIED)
+            if self._to_queue():
+                raise ApiError(405, "Enqueuer is not authorized to merge")
+            self.sha = merge(world, self.pull, self.actor, self.order)
+        except ApiError as refusal:
+            self.status, self.message = "failed", refusal.message
+        else:
+            self.status, self.message = "merged", "Pull request was merged."
+
+    def _to_queue(self) -> bool:
+        queue = merge_queue_rule(self.pull.repo, self.pull.base_ref)
+        return self.action == "merge_queue" or (self.action == "default" and queue is not None)
+
+
+def request_merge(world: World, pull: PullRequest, actor: Actor, order: MergeOrder, action: str) -> MergeRequest:
+    """A new request, to be executed in the background; the head of now is pinned where none was named."""
+    pinned = MergeOrder(order.method, order.title, order.message, order.expected_head or pull.head_sha)
+    made = MergeRequest(str(uuid.uuid4()), pull, actor, pinned, action, world.clock.now())
+    world.merge_requests[made.uuid] = made
+    world.background.later(made)
+    return made
+
+
+def pending_for(world: World, pull: PullRequest) -> MergeRequest | None:
+    """The request that still waits for this pull request."""
+    return next((r for r in world.merge_requests.values() if r.pull is pull and r.status == "pending"), None)
+
+
+def find_request(world: World, pull: PullRequest, number: str) -> MergeRequest | None:
+    """A request of this pull request by its UUID, until a day after its last change."""
+    found = world.merge_requests.get(number)
+    if found is None or found.pull is not pull or world.clock.now() - found.updated_at > RETENTION_S:
+        return None
+    return found
