@@ -5,9 +5,10 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/installed
 COMPILE = $(BIN)/uv pip compile pyproject.toml --generate-hashes --no-emit-index-url --no-annotate --no-header \
           --no-strip-extras --python-version 3.11 --quiet
+NPM    := tests/npm
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint types layers unit crash demo bench lock clean
+.PHONY: help setup npm test lint types layers unit crash demo bench lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 12
@@ -36,7 +37,19 @@ types: $(STAMP) ## types (mypy, strict on domain, ledger and controller)
 layers: $(STAMP) ## who may import whom (import-linter)
 	$(BIN)/lint-imports
 
-unit: $(STAMP) ## the tests, in parallel
+npm: $(NPM)/node_modules/installed ## GitHub's descriptions and clients by others, for tests/contract and tests/clients (skipped without npm)
+
+# The stamp holds the lock file's checksum: the tests use the packages only while it fits.
+$(NPM)/node_modules/installed: $(NPM)/package.json $(NPM)/package-lock.json
+	@if ! command -v npm >/dev/null; then \
+	  echo "npm is missing: the tests that need its packages are skipped and say so" >&2; \
+	elif (cd $(NPM) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error); then \
+	  (cd $(NPM) && sha256sum package-lock.json | cut -d' ' -f1 >node_modules/installed); \
+	else \
+	  echo "npm could not install $(NPM)/package-lock.json: the tests that need it are skipped and say so" >&2; \
+	fi
+
+unit: $(STAMP) npm ## the tests, in parallel
 	$(BIN)/pytest -q -n auto --dist loadfile
 
 crash: $(STAMP) ## every write of every story, disturbed in every way (about ten minutes; CRASH=story/kind/n plays one)
