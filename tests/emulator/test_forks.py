@@ -106,6 +106,13 @@ def test_it_follows_the_fork_and_lands_like_any_other(world: World, stranger: ht
     assert world.bot.get(f"{BASE}/contents/more.txt").status_code == 200
 
 
+def test_comparing_across_a_network(world: World, stranger: httpx.Client) -> None:
+    work(world)
+    seen = world.bot.get(f"{BASE}/compare/main...stranger:main").json()
+    assert (seen["status"], [f["filename"] for f in seen["files"]]) == ("ahead", ["new.txt"])
+    assert world.bot.get(f"{BASE}/compare/main...nobody:main").status_code == 404
+
+
 def test_refusals_name_both_owners(world: World, stranger: httpx.Client) -> None:
     (error,) = propose(stranger).json()["errors"]
     assert error["message"] == "No commits between octo:main and stranger:main"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.emulator.acts.forks import fetch_head, network
 from app.emulator.errors import ApiError, not_found
 from app.emulator.rest.table import open_repo, render, routes
 from app.emulator.routing import Request, Response, page_bounds, paginated
@@ -56,8 +57,8 @@ def commit(request: Request, owner: str, repo: str, name: str) -> Response:
 def compare(request: Request, owner: str, repo: str, basehead: str) -> Response:
     found = open_repo(request, owner, repo, "read", "contents")
     base_name, dots, head_name = basehead.partition("...")
-    base = found.git.resolve_commit(base_name.rpartition(":")[2]) if dots else None
-    head = found.git.resolve_commit(head_name.rpartition(":")[2]) if dots else None
+    base = _compared(request, found, base_name) if dots else None
+    head = _compared(request, found, head_name) if dots else None
     if base is None or head is None:
         raise not_found()
     merge_base = found.git.merge_base(base, head)
@@ -83,6 +84,19 @@ def compare(request: Request, owner: str, repo: str, basehead: str) -> Response:
             "files": changed_files(request, found, merge_base, head)[:_FILE_LIMIT],
         }
     )
+
+
+def _compared(request: Request, repo: Repository, name: str) -> str | None:
+    """A commit by the name of a branch, tag or SHA; ``owner:name`` looks into another repository of the network."""
+    owner, colon, rest = name.rpartition(":")
+    if not colon or owner.lower() == repo.owner.login.lower():
+        return repo.git.resolve_commit(rest)
+    theirs = (r for r in network(request.world, repo) if r.owner.login.lower() == owner.lower())
+    home = next((r for r in theirs if request.identity.sees(r)), None)
+    sha = home.git.resolve_commit(rest) if home is not None else None
+    if home is not None and sha is not None:
+        fetch_head(repo, home, sha)
+    return sha
 
 
 def changed_files(request: Request, repo: Repository, base: str, head: str) -> list[dict[str, Any]]:
