@@ -8,6 +8,8 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
 from app.agent import held
 from app.agent.api import Service, is_definite
 from app.agent.environment import usage
@@ -76,15 +78,20 @@ def claim(
         service_url=wish.service_url,
         repository=wish.repository,
         ticket=wish.ticket,
-        request=ClaimRequest(
-            claim_id=uuid.uuid4().hex,
-            observed_generation=brief.generation,
-            trunk=wish.trunk,
-            holder=wish.holder,
-        ),
+        request=_request(wish, brief.generation),
     )
     home.save(FILE, intent)
     return _keep(home, intent, _ask(home, service, intent, user_token))
+
+
+def _request(wish: Wish, generation: int) -> ClaimRequest:
+    try:
+        return ClaimRequest(
+            claim_id=uuid.uuid4().hex, observed_generation=generation, trunk=wish.trunk, holder=wish.holder
+        )
+    except ValidationError as error:
+        wrong = ", ".join(f"--{detail['loc'][0]}" for detail in error.errors(include_input=False))
+        raise usage(f"{wrong} is longer than can be, or no plain text", f"pass {wrong} as one short line") from None
 
 
 def _again(home: Home, service: Service, saved: ClaimIntent, user_token: str) -> Grant | None:

@@ -21,7 +21,7 @@ Holder = Annotated[str | None, typer.Option("--holder", help="A label by which p
 
 
 def _holder(label: str | None) -> str:
-    return (label or os.environ.get("AGENT_RECOVERY_HOLDER") or f"agent@{socket.gethostname()}")[:80]
+    return (label or os.environ.get("AGENT_RECOVERY_HOLDER") or f"agent@{socket.gethostname()}")[:80].strip()
 
 
 @app.command()

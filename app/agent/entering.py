@@ -12,6 +12,7 @@ from app.agent.home import Home
 from app.agent.workspace import Workspace
 from app.domain.agent_api import Grant
 from app.domain.brief import Brief
+from app.domain.plain_text import is_one_line
 
 
 def claim(
@@ -71,8 +72,9 @@ def recover(
         )
         return
     show.markdown(_markdown(done.grant.brief))
+    print()
     show.say(
-        f"\ngeneration {done.grant.generation}; workspace {'clean ' if done.state.clean else ''}at {done.state.head} "
+        f"generation {done.grant.generation}; workspace {'clean ' if done.state.clean else ''}at {done.state.head} "
         f"on {done.grant.branch}; edit .agent-recovery/next.json as you work, then `agent-recovery push`"
     )
 
@@ -86,7 +88,7 @@ def brief(ticket: int | None, repo: str | None, *, as_json: bool, as_markdown: b
     if as_json:
         show.data(found.model_dump(mode="json"))
     elif as_markdown:
-        show.say(_markdown(found))
+        show.plain_markdown(_markdown(found))
     else:
         show.markdown(_markdown(found))
 
@@ -97,6 +99,11 @@ def public(grant: Grant) -> dict[str, Any]:
 
 
 def _wish(home: Home, ticket: int | None, repo: str | None, trunk: str | None, holder: str) -> claiming.Wish:
+    if not is_one_line(holder):
+        raise environment.usage(
+            "the holder's label is not one printable line",
+            "pass --holder (or set AGENT_RECOVERY_HOLDER) as one short line",
+        )
     lease = home.load(held.FILE, held.HeldLease)
     return claiming.Wish(
         service_url=environment.service_url(lease.service_url if lease else None),

@@ -1,5 +1,8 @@
 """What the user sees: short text for people, JSON for programs, and never a secret.
 
+Wanted property: a line of ours stays one line. Names, labels, reasons and git's words come from elsewhere; nothing in
+them begins a line of its own, so nobody but this program can say "next:".
+
 Every command runs inside `reporting`: an expected refusal becomes code, message and next action with the exit code
 that goes with it, never a traceback.
 """
@@ -14,6 +17,7 @@ from typing import Any
 
 from app.domain.checkpoint import Change
 from app.domain.outcome import Blocked, Code, Exit, Refused, exit_code
+from app.domain.plain_text import clean, one_line, shorten
 
 _TOKENS = re.compile(r"arl_[A-Za-z0-9_.\-]+|gh[opsur]_[A-Za-z0-9_.\-]{10,}|github_pat_[A-Za-z0-9_]{10,}")
 _URL_CREDENTIALS = re.compile(r"(?<=://)[^/\s@\"\\]+@")
@@ -21,6 +25,8 @@ _URL_CREDENTIALS = re.compile(r"(?<=://)[^/\s@\"\\]+@")
 _UNPRINTABLE = re.compile(
     "\x1b\\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff]"
 )
+_LONGEST_LINE = 2000
+"""Bytes of one line of output: git's words and the commands that go on fit, a flood does not."""
 
 
 class DetailedRefusal(Refused):
@@ -42,30 +48,41 @@ def scrub(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Text of others, safe for a terminal."""
-    return _UNPRINTABLE.sub("", text)
+    """Text of others with its lines, safe for a terminal."""
+    return clean(_UNPRINTABLE.sub("", text))
+
+
+def line(text: str) -> str:
+    """One line of bounded length: nothing that came from elsewhere begins a line, hides or reverses anything."""
+    # A line end counts before escapes are taken out: what stood on two lines is not joined into one word.
+    spaced = " ".join(_UNPRINTABLE.sub("", part) for part in re.split("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", text))
+    return shorten(scrub(one_line(spaced)), _LONGEST_LINE)[0]
 
 
 def say(text: str) -> None:
-    """One piece of output for people, on stdout."""
-    print(scrub(printable(text)))
+    """One line of output for people, on stdout."""
+    print(line(text))
 
 
 def warn(text: str) -> None:
-    """A remark beside the output, on stderr."""
-    print(scrub(printable(f"warning: {text}")), file=sys.stderr)
+    """A remark beside the output, one line on stderr."""
+    print(line(f"warning: {text}"), file=sys.stderr)
+
+
+def plain_markdown(text: str) -> None:
+    """A Markdown text as it is."""
+    print(scrub(printable(text)))
 
 
 def markdown(text: str) -> None:
     """A Markdown text: rendered on a terminal, as it is elsewhere."""
-    clean = scrub(printable(text))
     if not sys.stdout.isatty():
-        print(clean)
+        plain_markdown(text)
         return
     from rich.console import Console
     from rich.markdown import Markdown
 
-    Console().print(Markdown(clean, hyperlinks=False))
+    Console().print(Markdown(scrub(printable(text)), hyperlinks=False))
 
 
 def changes(made: tuple[Change, ...]) -> None:
@@ -104,10 +121,10 @@ def _report(refused: Refused, as_json: bool) -> None:
             {
                 "error": {
                     "code": str(blocked.code),
-                    "message": blocked.reason,
-                    "next_action": blocked.remedy,
+                    "message": line(blocked.reason),
+                    "next_action": line(blocked.remedy),
                     "retryable": blocked.retryable,
-                    "holder": blocked.holder,
+                    "holder": None if blocked.holder is None else line(blocked.holder),
                     "generation": blocked.generation,
                     **details,
                 }
@@ -120,4 +137,7 @@ def _report(refused: Refused, as_json: bool) -> None:
     if blocked.holder and blocked.generation is not None:
         lines.append(f"holder: {blocked.holder} (generation {blocked.generation})")
     lines.append(f"next: {blocked.remedy}")
-    print("\n".join(scrub(printable(line)) for line in lines), file=sys.stderr)
+    for text in lines:
+        # What stands in is ours; everything behind it is one line.
+        indent = text[: len(text) - len(text.lstrip(" "))]
+        print(indent + line(text), file=sys.stderr)

@@ -7,21 +7,32 @@ Paths (all below `/api/v1/repos/{owner}/{repo}/tickets/{ticket}`): `GET brief`, 
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from app.domain.brief import Brief, Criterion
 from app.domain.checkpoint import Change
 from app.domain.model import Instant, Message, Sha
+from app.domain.plain_text import is_one_line
 
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 """An idempotency key or claim id: 8 to 64 URL-safe characters, made by the caller and saved before the call."""
 
 
+def _one_line(label: str) -> str:
+    if not is_one_line(label):
+        raise ValueError("not one printable line")
+    return label
+
+
+OneLine = Annotated[str, AfterValidator(_one_line)]
+"""A label that others see: one printable line, so that it can pretend to be nobody else's words."""
+
+
 class ClaimRequest(Message):
     claim_id: Key
-    observed_generation: int = Field(ge=0, description="from the brief; 0 where nobody ever claimed")
+    observed_generation: int = Field(ge=0, le=2**31 - 1, description="from the brief; 0 where nobody ever claimed")
     trunk: str | None = Field(default=None, max_length=255)
-    holder: str = Field(default="agent", min_length=1, max_length=80, description="a label people recognise")
+    holder: OneLine = Field(default="agent", min_length=1, max_length=80, description="a label people recognise")
 
 
 class RepositoryInfo(Message):

@@ -31,6 +31,11 @@ def one_line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
+def is_one_line(text: str) -> bool:
+    """Whether a label is fit to be shown as it is: one printable line, without hidden or direction characters."""
+    return bool(text.strip()) and text.isprintable() and text == clean(text)
+
+
 def cut(text: str, max_bytes: int) -> str:
     """The longest beginning of a text that has at most `max_bytes` UTF-8 bytes and ends between two characters as a
     reader sees them: no half emoji, no letter without its accent, no dangling joiner.
