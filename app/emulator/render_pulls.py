@@ -47,6 +47,8 @@ class PullRender:
             "patch_url": f"{html}.patch",
             "issue_url": f"{self.api}/repos/{repo.full_name}/issues/{pull.number}",
             "commits_url": f"{api}/commits",
+            "review_comments_url": f"{api}/comments",
+            "review_comment_url": f"{self.api}/repos/{repo.full_name}/pulls/comments{{/number}}",
             "comments_url": f"{self.api}/repos/{repo.full_name}/issues/{pull.number}/comments",
             "statuses_url": f"{self.api}/repos/{repo.full_name}/statuses/{pull.head_sha}",
             "number": pull.number,
@@ -73,6 +75,17 @@ class PullRender:
             "auto_merge": None,
             "active_lock_reason": pull.lock_reason,
         }
+        links = {
+            "self": api,
+            "html": html,
+            "issue": shown["issue_url"],
+            "comments": shown["comments_url"],
+            "review_comments": shown["review_comments_url"],
+            "review_comment": shown["review_comment_url"],
+            "commits": shown["commits_url"],
+            "statuses": shown["statuses_url"],
+        }
+        shown["_links"] = {name: {"href": address} for name, address in links.items()}
         if full:
             # The rules know of checks and reviews, whose own events are rendered here: imported when first needed.
             from app.emulator.acts.branch_rules import protection_state

@@ -14,11 +14,12 @@ from app.emulator.state import Account, Repository
 
 
 def lineage(request: Request, repo: Repository) -> dict[str, Any]:
-    """What the full form of a fork adds: its parent and the source of its network."""
+    """What the full form of a repository adds: the size of its network, and where a fork comes from."""
+    counts = {"network_count": len(forks.network(request.world, repo)), "subscribers_count": 0}
     if repo.parent is None:
-        return {}
+        return counts
     shown = render(request)
-    return {"parent": shown.repository(repo.parent), "source": shown.repository(repo.source)}
+    return counts | {"parent": shown.repository(repo.parent), "source": shown.repository(repo.source)}
 
 
 @routes.add("GET", "/repos/{owner}/{repo}/forks")
