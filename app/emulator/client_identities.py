@@ -77,3 +77,13 @@ class IdentityCalls:
     def limits(self: Calls, **changes: Any) -> Json:
         """Switch secondary limits (`secondary`), change their bounds or the refusals' `status`; what holds now."""
         return self._post("/limits", **changes)
+
+    # Checks
+
+    def press(self: Calls, check_run: int, identifier: str, user: str) -> Json:
+        """A person presses a button of a check-run."""
+        return self._post(f"/check-runs/{check_run}/action", identifier=identifier, user=user)
+
+    def rerun_check(self: Calls, check_run: int, user: str) -> Json:
+        """A person presses "Re-run" at a check-run."""
+        return self._post(f"/check-runs/{check_run}/rerun", user=user)

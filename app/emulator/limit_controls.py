@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.emulator.control import router
 from app.emulator.errors import ApiError
+from app.emulator.limits import GITHUBS_POINTS
 from app.emulator.routing import Request
 
 if TYPE_CHECKING:
@@ -30,12 +31,17 @@ def limits(server: Server, request: Request) -> Any:
 
 @router.add("POST", "/limits")
 def set_limits(server: Server, request: Request) -> Any:
-    """Switch the secondary limits on or off, change their bounds, choose the status of refusals (403 or 429)."""
+    """Switch the secondary limits on or off, change their bounds, choose the status of refusals (403 or 429).
+
+    ``points`` are counted once they are given: per bucket, or ``"github"`` for 900 and 2,000 a minute.
+    """
     body, secondary = request.body, server.world.secondary
     secondary.on = body.get("secondary", bool, secondary.on)
     for name in _BOUNDS:
         setattr(secondary, name, body.get(name, int, getattr(secondary, name)))
-    secondary.points |= body.get("points", dict, {})
+    if "points" in body:
+        wanted = body.data["points"]
+        secondary.points = dict(GITHUBS_POINTS) if wanted == "github" else body.need("points", dict)
     status = body.get("status", int, server.world.rates.status)
     if status not in (403, 429):
         raise ApiError(422, "GitHub refuses with 403 or 429")

@@ -7,13 +7,12 @@ from typing import Any
 from app.emulator.clock import to_stamp
 from app.emulator.ids import node_id
 from app.emulator.people import account_of, role_flags
+from app.emulator.render_checks import CheckRender
 from app.emulator.render_issues import IssueRender
 from app.emulator.render_pulls import PullRender
 from app.emulator.state import (
     Account,
     App,
-    CheckRun,
-    CheckSuite,
     CommitStatus,
     Installation,
     Repository,
@@ -23,7 +22,7 @@ from app.emulator.world import World
 Json = dict[str, Any]
 
 
-class Render(PullRender, IssueRender):
+class Render(CheckRender, PullRender, IssueRender):
     """Renders for one base URL, the root of the REST API as the client knows it."""
 
     def __init__(self, world: World, api: str | None = None) -> None:
@@ -143,67 +142,6 @@ class Render(PullRender, IssueRender):
         if role is not None:
             shown["permissions"] = role_flags(role)
         return shown
-
-    def check_suite(self, suite: CheckSuite) -> Json:
-        api = f"{self.api}/repos/{suite.repo.full_name}"
-        return {
-            "id": suite.id,
-            "node_id": suite.node_id,
-            "head_branch": suite.head_branch,
-            "head_sha": suite.head_sha,
-            "status": suite.status,
-            "conclusion": suite.conclusion,
-            "url": f"{api}/check-suites/{suite.id}",
-            "check_runs_url": f"{api}/check-suites/{suite.id}/check-runs",
-            "before": None,
-            "after": suite.head_sha,
-            "pull_requests": self._pulls_of(suite),
-            "app": self.app(suite.app),
-            "created_at": suite.created_at,
-            "updated_at": suite.updated_at,
-            "latest_check_runs_count": len(suite.runs),
-        }
-
-    def check_run(self, run: CheckRun) -> Json:
-        repo = run.suite.repo
-        api = f"{self.api}/repos/{repo.full_name}"
-        return {
-            "id": run.id,
-            "node_id": run.node_id,
-            "name": run.name,
-            "head_sha": run.suite.head_sha,
-            "external_id": run.external_id,
-            "url": f"{api}/check-runs/{run.id}",
-            "html_url": f"{self.html}/{repo.full_name}/runs/{run.id}",
-            "details_url": run.details_url or f"{self.html}/apps/{run.suite.app.slug}",
-            "status": run.status,
-            "conclusion": run.conclusion,
-            "started_at": run.started_at,
-            "completed_at": run.completed_at,
-            "output": {
-                "title": run.title,
-                "summary": run.summary,
-                "text": run.text,
-                "annotations_count": len(run.annotations),
-                "annotations_url": f"{api}/check-runs/{run.id}/annotations",
-            },
-            "check_suite": {"id": run.suite.id},
-            "app": self.app(run.suite.app),
-            "pull_requests": self._pulls_of(run.suite),
-        }
-
-    def _pulls_of(self, suite: CheckSuite) -> list[Json]:
-        return [
-            {
-                "id": p.pull_id,
-                "number": p.number,
-                "url": f"{self.api}/repos/{p.repo.full_name}/pulls/{p.number}",
-                "head": {"ref": p.head_ref, "sha": p.head_sha},
-                "base": {"ref": p.base_ref, "sha": p.base_sha},
-            }
-            for p in suite.repo.pulls()
-            if p.state == "open" and p.head_sha == suite.head_sha
-        ]
 
     def status(self, status: CommitStatus) -> Json:
         return {

@@ -12,7 +12,8 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
-from app.emulator import identity_controls, limit_controls, smart_http
+from app.emulator import check_controls, identity_controls, limit_controls, smart_http
+from app.emulator.acts.checks import mark_stale
 from app.emulator.auth import Identity, identify, permission_headers
 from app.emulator.contributions import check_contribution
 from app.emulator.control import control
@@ -39,8 +40,9 @@ from app.emulator.validators import etag
 from app.emulator.world import World
 
 CONTROL = "/_emulator"
+_DAY_S = 86_400
 # Importing these modules adds their calls to the control path.
-CONTROL_MODULES = (identity_controls, limit_controls)
+CONTROL_MODULES = (check_controls, identity_controls, limit_controls)
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -149,6 +151,7 @@ class Server:
     async def _serve(self, request: Request) -> Response | None:
         """The answer, or None when the connection is to be cut."""
         kind = kind_of(request)
+        self._grow_old()
         operations = self.graphql.operations(request.raw) if kind == "graphql" else []
         found = routes.find(request.method, request.segments) if kind in ("rest", "token") else None
         entry = self.traffic.open(
@@ -169,6 +172,13 @@ class Server:
         await self._run_deferred()
         self.world.background.request_done()
         return response
+
+    def _grow_old(self) -> None:
+        """What GitHub itself does as days go by, looked after once a day of the emulated clock."""
+        now = self.world.clock.now()
+        if abs(now - self.world.looked_for_stale) > _DAY_S:
+            self.world.looked_for_stale = now
+            mark_stale(self.world)
 
     async def _with_fault(self, request: Request, entry: Entry, fault: Fault | None) -> Response | None:
         if fault is None:

@@ -355,6 +355,8 @@ class CheckSuite:
     created_at: str
     updated_at: str
     runs: list[CheckRun] = field(default_factory=list)
+    # Asked for again, and no run has answered yet.
+    requeued: bool = False
 
     @property
     def node_id(self) -> str:
@@ -362,7 +364,7 @@ class CheckSuite:
 
     @property
     def status(self) -> str:
-        if not self.runs:
+        if not self.runs or self.requeued:
             return "queued"
         return "completed" if all(r.status == "completed" for r in self.runs) else "in_progress"
 
@@ -371,7 +373,7 @@ class CheckSuite:
         if self.status != "completed":
             return None
         found = {r.conclusion for r in self.runs}
-        for worst in ("failure", "timed_out", "cancelled", "action_required", "success", "neutral"):
+        for worst in ("failure", "timed_out", "cancelled", "action_required", "stale", "success", "neutral"):
             if worst in found:
                 return worst
         return "skipped"

@@ -65,6 +65,9 @@ class World:
         self.check_runs: dict[int, CheckRun] = {}
         self.merge_requests: dict[str, MergeRequest] = {}
         self.background = Background(self)
+        # Apps that a repository asks for no suite on its own: (repository, App).
+        self.no_suites: set[tuple[int, int]] = set()
+        self.looked_for_stale = 0.0
         self.switches = Switches()
         self.rates = RateLimits(self.clock, self.hourly_limit)
         self.secondary = SecondaryLimits(self.clock)
@@ -160,6 +163,10 @@ class World:
     def installations_on(self, repo: Repository, *, suspended: bool = False) -> list[Installation]:
         """The installations that cover a repository; suspended ones only if asked for."""
         return [i for i in self.installations.values() if i.covers(repo) and (suspended or i.suspended_at is None)]
+
+    def wants_suites(self, repo: Repository, app: App) -> bool:
+        """Does a push ask this App for a check suite?"""
+        return (repo.id, app.id) not in self.no_suites
 
     # Repositories
 

@@ -119,6 +119,10 @@ def test_points_a_minute(world: World, method: str, weight: int) -> None:
     assert world.bot.request(method, path, json=body).is_success
 
 
+def test_githubs_own_points(world: World) -> None:
+    assert world.emulator.limits(points="github")["points"] == {"core": 900, "graphql": 2000}
+
+
 def test_points_of_graphql(world: World) -> None:
     world.emulator.limits(points={"graphql": 3})
     query = {"query": "{viewer{login}}"}

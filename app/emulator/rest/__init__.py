@@ -2,6 +2,7 @@
 
 from app.emulator.rest import (
     apps,
+    check_suites,
     checks,
     comments,
     commits,
@@ -19,6 +20,7 @@ from app.emulator.rest.table import routes
 
 __all__ = [
     "apps",
+    "check_suites",
     "checks",
     "comments",
     "commits",

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 from app.emulator.acts import checks as acts
+from app.emulator.acts.check_requests import rerequest_check_run
 from app.emulator.errors import ApiError, not_found
 from app.emulator.rest.table import open_repo, render, routes
 from app.emulator.routing import Request, Response, paginated
 from app.emulator.state import App, CheckRun, CheckSuite, Repository
 
 
-def _writing_app(request: Request) -> App:
-    if request.identity.installation is None:
+def writing_app(request: Request) -> App:
+    """The App that asks, itself or for a person. Raises 403 for anybody else, whatever they may do otherwise."""
+    identity = request.identity
+    app = identity.installation.app if identity.installation is not None else None
+    if app is None and identity.token is not None:
+        app = identity.token.on_behalf_by
+    if app is None:
         raise ApiError(403, "You must authenticate via a GitHub App.")
-    return request.identity.installation.app
+    return app
+
+
+def check_owner(app: App, suite: CheckSuite) -> None:
+    """Checks belong to the App that made them. Raises 403."""
+    if suite.app is not app:
+        words = f"Invalid app_id `{suite.app.id}` - check run can only be modified by the GitHub App that created it."
+        raise ApiError(403, words)
 
 
 @routes.add("POST", "/repos/{owner}/{repo}/check-runs")
 def create_run(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "read")
-    app = _writing_app(request)
+    app = writing_app(request)
     open_repo(request, owner, repo, "write", "checks")
     run = acts.create_run(request.world, found, app, request.body)
     return Response.json(render(request).check_run(run), 201)
 
 
-def _run(request: Request, repo: Repository, run_id: str) -> CheckRun:
+def run_of(request: Request, repo: Repository, run_id: str) -> CheckRun:
     run = request.world.check_runs.get(int(run_id))
     if run is None or run.suite.repo is not repo:
         raise not_found()
@@ -34,20 +47,16 @@ def _run(request: Request, repo: Repository, run_id: str) -> CheckRun:
 @routes.add("GET", "/repos/{owner}/{repo}/check-runs/{run_id:int}")
 def run(request: Request, owner: str, repo: str, run_id: str) -> Response:
     found = open_repo(request, owner, repo, "read", "checks")
-    return Response.json(render(request).check_run(_run(request, found, run_id)))
+    return Response.json(render(request).check_run(run_of(request, found, run_id)))
 
 
 @routes.add("PATCH", "/repos/{owner}/{repo}/check-runs/{run_id:int}")
 def change_run(request: Request, owner: str, repo: str, run_id: str) -> Response:
     found = open_repo(request, owner, repo, "read")
-    app = _writing_app(request)
+    app = writing_app(request)
     open_repo(request, owner, repo, "write", "checks")
-    target = _run(request, found, run_id)
-    if target.suite.app is not app:
-        raise ApiError(
-            403,
-            "Invalid app_id `" + str(app.id) + "` - check run can only be modified by the GitHub App that created it.",
-        )
+    target = run_of(request, found, run_id)
+    check_owner(app, target.suite)
     acts.update_run(request.world, target, request.body)
     return Response.json(render(request).check_run(target))
 
@@ -55,10 +64,22 @@ def change_run(request: Request, owner: str, repo: str, run_id: str) -> Response
 @routes.add("GET", "/repos/{owner}/{repo}/check-runs/{run_id:int}/annotations")
 def annotations_of_run(request: Request, owner: str, repo: str, run_id: str) -> Response:
     found = open_repo(request, owner, repo, "read", "checks")
-    return paginated(request, _run(request, found, run_id).annotations, lambda a: a)
+    target = run_of(request, found, run_id)
+    return paginated(request, target.annotations, lambda a: render(request).annotation(target, a))
 
 
-def _commit(repo: Repository, name: str) -> str:
+@routes.add("POST", "/repos/{owner}/{repo}/check-runs/{run_id:int}/rerequest")
+def rerequest_run(request: Request, owner: str, repo: str, run_id: str) -> Response:
+    found = open_repo(request, owner, repo, "read")
+    app = writing_app(request)
+    open_repo(request, owner, repo, "write", "checks")
+    target = run_of(request, found, run_id)
+    check_owner(app, target.suite)
+    rerequest_check_run(request.world, target, request.identity.actor)
+    return Response.json({}, 201)
+
+
+def commit_of(repo: Repository, name: str) -> str:
     sha = repo.git.resolve_commit(name)
     if sha is None:
         raise ApiError(422, f"No commit found for SHA: {name}")
@@ -80,7 +101,7 @@ def select_runs(suites: list[CheckSuite], name: str | None, app_id: str | None, 
 @routes.add("GET", "/repos/{owner}/{repo}/commits/{ref}/check-runs")
 def runs_of_commit(request: Request, owner: str, repo: str, ref: str) -> Response:
     found = open_repo(request, owner, repo, "read", "checks")
-    sha, query = _commit(found, ref), request.query
+    sha, query = commit_of(found, ref), request.query
     suites = [s for s in found.suites if s.head_sha == sha]
     runs = select_runs(suites, query.get("check_name"), query.get("app_id"), query.get("filter", "latest"))
     if query.get("status"):
@@ -88,39 +109,10 @@ def runs_of_commit(request: Request, owner: str, repo: str, ref: str) -> Respons
     return paginated(request, runs, render(request).check_run, key="check_runs")
 
 
-@routes.add("GET", "/repos/{owner}/{repo}/commits/{ref}/check-suites")
-def suites_of_commit(request: Request, owner: str, repo: str, ref: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "checks")
-    sha, app_id = _commit(found, ref), request.query.get("app_id")
-    suites = [s for s in found.suites if s.head_sha == sha and app_id in (None, str(s.app.id))]
-    return paginated(request, suites, render(request).check_suite, key="check_suites")
-
-
-@routes.add("GET", "/repos/{owner}/{repo}/check-suites/{suite_id:int}")
-def suite(request: Request, owner: str, repo: str, suite_id: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "checks")
-    return Response.json(render(request).check_suite(_suite(request, found, suite_id)))
-
-
-@routes.add("GET", "/repos/{owner}/{repo}/check-suites/{suite_id:int}/check-runs")
-def runs_of_suite(request: Request, owner: str, repo: str, suite_id: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "checks")
-    query = request.query
-    runs = select_runs([_suite(request, found, suite_id)], query.get("check_name"), None, query.get("filter", "latest"))
-    return paginated(request, runs, render(request).check_run, key="check_runs")
-
-
-def _suite(request: Request, repo: Repository, suite_id: str) -> CheckSuite:
-    suite = request.world.suites.get(int(suite_id))
-    if suite is None or suite.repo is not repo:
-        raise not_found()
-    return suite
-
-
 @routes.add("GET", "/repos/{owner}/{repo}/commits/{ref}/status")
 def combined_status(request: Request, owner: str, repo: str, ref: str) -> Response:
     found = open_repo(request, owner, repo, "read", "statuses")
-    sha = _commit(found, ref)
+    sha = commit_of(found, ref)
     statuses = acts.latest_statuses(found, sha)
     shown = render(request)
     return Response.json(
@@ -139,7 +131,7 @@ def combined_status(request: Request, owner: str, repo: str, ref: str) -> Respon
 @routes.add("GET", "/repos/{owner}/{repo}/commits/{ref}/statuses")
 def statuses(request: Request, owner: str, repo: str, ref: str) -> Response:
     found = open_repo(request, owner, repo, "read", "statuses")
-    sha = _commit(found, ref)
+    sha = commit_of(found, ref)
     listed = [s for s in reversed(found.statuses) if s.sha == sha]
     return paginated(request, listed, render(request).status)
 
