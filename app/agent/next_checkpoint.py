@@ -28,11 +28,14 @@ _TOLD_BY_AGENTS = tuple(
 
 def prefilled(brief: Brief) -> dict[str, Any]:
     """The checkpoint a fresh agent starts from: the last one's facts, else what the Issue's task list says."""
+    # Not a second time where a checkpoint says what is left.
+    fresh = not brief.completed_steps and brief.status != "ready"
+    steps = brief.next_steps or (brief.untrusted.issue_tasks if fresh else ())
     known = {name: brief.checkpoint[name] for name in _TOLD_BY_AGENTS if brief.checkpoint.get(name) is not None}
     empty: dict[str, Any] = {
         "objective": brief.objective or "",
         "completed_steps": [step.model_dump(mode="json", exclude_none=True) for step in brief.completed_steps],
-        "next_steps": [step.model_dump(mode="json", exclude_none=True) for step in brief.next_steps],
+        "next_steps": [step.model_dump(mode="json", exclude_none=True) for step in steps],
         "accepted_decisions": list(brief.accepted_decisions),
         "blockers": list(brief.blockers),
         "pending_validation": list(brief.pending_validation),

@@ -30,10 +30,12 @@ def criteria_of(view: View, record: Record, evidence: EvidenceRequest) -> tuple[
 
 def frozen_refusal(view: View) -> Blocked:
     """Why nothing is granted or written on a frozen ticket."""
+    told = view.frozen is not None and view.frozen.is_ours
+    where = "see the report on the ticket's pull request or Issue" if told else "whoever may write made that ref"
     return Blocked(
         Code.FROZEN,
         f"the ticket is frozen. {view.frozen.reason if view.frozen else 'Its ledger cannot be trusted.'}",
-        "a person has to look: see the report on the ticket's pull request",
+        f"a person has to look: {where}",
         generation=view.record.generation if view.record else None,
     )
 

@@ -20,7 +20,7 @@ from app.controller.pokes import PokeStore
 from app.controller.view import View, Views
 from app.domain import gates, permits
 from app.domain.agent_api import ClaimRequest, Grant, RepositoryInfo
-from app.domain.branch_names import ticket_branch
+from app.domain.branch_names import in_the_way, ticket_branch
 from app.domain.derived import derived
 from app.domain.fencing import AtPublished, Foreign, NothingPublished
 from app.domain.model import instant_text
@@ -143,6 +143,15 @@ class Claiming:
             return known
         # Nothing was published yet, so the work may as well start from the trunk as it is now.
         branch = known.branch if known else ticket_branch(view.ticket, issue_.title)
+        blocking = in_the_way(branch, [b.name for b in view.observation.branches])
+        if blocking is not None:
+            raise Refused(
+                Blocked(
+                    Code.BRANCH_BLOCKED,
+                    f"the branch {blocking!r} leaves no room for {branch!r}",
+                    f"rename or delete the branch {blocking!r}, then claim again",
+                )
+            )
         return Work(branch=branch, trunk=chosen.name, base_sha=head)
 
     async def _existing(self, view: View, policy: Policy, recorded: str | None) -> list[Branch]:

@@ -31,7 +31,7 @@ from app.domain.agent_api import (
 )
 from app.domain.checkpoint import Change
 from app.domain.decide import SEAL_EVERY
-from app.domain.fence import not_ready, out_of_order, present_lease
+from app.domain.fence import not_ready, other_request, out_of_order, present_lease
 from app.domain.fencing import head_of
 from app.domain.hardness import Soft, is_hard
 from app.domain.keys import TicketKey
@@ -92,7 +92,9 @@ class Holding:
                 _or_refuse(recovered(record, lease, request.head_sha, view.observation)), "workspace rebuilt"
             )
 
-        answer, view, standing = await self._write(owner, name, ticket, claims, request, build, evidence=request)
+        answer, view, standing = await self._write(
+            owner, name, ticket, claims, request, build, to="evidence", evidence=request
+        )
         if view is not None and standing is not None:
             head = head_of(standing.record, view.observation, None) if view.comparison is None else view.head
             if head is not None:
@@ -113,7 +115,7 @@ class Holding:
             after = _or_refuse(progressed(record, admitted.checkpoint, request.status, view.observation))
             return _Written(after, f"checkpoint, {request.status}", admitted.changes)
 
-        answer, _, _ = await self._write(owner, name, ticket, claims, request, build)
+        answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to="checkpoint")
         return answer
 
     async def handoff(self, owner: str, name: str, ticket: int, claims: Claims, request: HandoffRequest) -> WriteAnswer:
@@ -126,7 +128,7 @@ class Holding:
             after = _or_refuse(progressed(record, admitted.checkpoint, "working", view.observation))
             return _Written(handed_off(after, now=view.now), "handed off", admitted.changes)
 
-        answer, _, _ = await self._write(owner, name, ticket, claims, request, build)
+        answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to="handoff")
         return answer
 
     async def heartbeat(
@@ -184,6 +186,7 @@ class Holding:
         request: WriteRequest,
         build: _Build,
         *,
+        to: str,
         evidence: EvidenceRequest | None = None,
     ) -> tuple[WriteAnswer, View | None, Standing | None]:
         for tried in range(MAX_TRIES):
@@ -195,6 +198,7 @@ class Holding:
             if standing is not None:
                 stored = standing.record.answered(request.key)
                 if stored is not None and stored.generation == claims.generation:
+                    _unless(other_request(stored, to))
                     return WriteAnswer(**{**stored.answer, "repeated": True}), None, None
             if view.frozen is not None:
                 raise Refused(frozen_refusal(view))
@@ -206,7 +210,11 @@ class Holding:
             built = build(view, standing.record, lease)
             answer = self._answer(view, built, evidence)
             entry = Answered(
-                key=request.key, seq=request.seq, generation=lease.generation, answer=answer.model_dump(mode="json")
+                key=request.key,
+                seq=request.seq,
+                generation=lease.generation,
+                answer=answer.model_dump(mode="json"),
+                to=to,
             )
             record = built.record.model_copy(update={"requests": built.record.with_answer(entry)})
             outcome = await self._journal.write(view, standing, record, built.event, when=view.now, request=request.key)

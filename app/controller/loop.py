@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 import structlog
 
 from app.controller.clock import Clock
-from app.controller.pokes import Extension, Poke, PokeStore
+from app.controller.pokes import Extension, First, Poke, PokeStore
 from app.controller.round import Ended, Rounds
 from app.controller.sweep import Sweeper
 from app.controller.view import Gone
-from app.domain.keys import RepositoryKey, TicketKey, parse_key
+from app.domain.keys import InstallationKey, RepositoryKey, TicketKey, parse_key
 from app.domain.outcome import Refused
 from app.github.budget import counting
 from app.github.errors import GitHubError, Moved, RateLimited, Suspended
@@ -43,15 +43,17 @@ class Loop:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set; returns when the running rounds have ended."""
-        names = [f"worker-{n}" for n in range(self._workers)]
+        # One worker prefers what belongs to no single ticket, the others prefer tickets: neither kind waits for ever
+        # behind the other, however many repositories come at once.
+        prefers = [First.OTHERS if number == 1 else First.TICKETS for number in range(self._workers)]
         async with asyncio.TaskGroup() as group:
-            for name in names:
-                group.create_task(self._work(name, stop))
+            for number, first in enumerate(prefers):
+                group.create_task(self._work(f"worker-{number}", first, stop))
             group.create_task(self._sweep(stop))
 
-    async def _work(self, name: str, stop: asyncio.Event) -> None:
+    async def _work(self, name: str, first: First, stop: asyncio.Event) -> None:
         while not stop.is_set():
-            poke = await self._pokes.take(name)
+            poke = await self._pokes.take(name, first)
             if poke is None:
                 await self._idle(stop)
                 continue
@@ -97,6 +99,10 @@ class Loop:
         if isinstance(key, RepositoryKey):
             owner, _, name = key.repository.partition("/")
             poked = await self._sweeper.sweep_repository(owner, name)
+            return Ended(None, f"{poked} tickets in progress were poked")
+        if isinstance(key, InstallationKey):
+            with counting("sweep"):
+                poked = await self._sweeper.sweep_installation(key.id)
             return Ended(None, f"{poked} tickets in progress were poked")
         return Ended(None, "trunks have no rules of their own yet")
 

@@ -42,6 +42,13 @@ class Poke:
     claimed_until: datetime
 
 
+class First(StrEnum):
+    """Which keys a worker takes before others that have been due for longer."""
+
+    TICKETS = "tickets"
+    OTHERS = "others"
+
+
 class Settlement(StrEnum):
     """What became of a key after its run."""
 
@@ -74,11 +81,13 @@ class PokeStore:
         await self._database.run(_poke, (keys, due_at or self._clock()))
         self.poked.set()
 
-    async def take(self, worker: str) -> Poke | None:
-        """Claim one key that is due, or whose claim has lapsed; None when there is nothing to do now."""
+    async def take(self, worker: str, first: First = First.TICKETS) -> Poke | None:
+        """Claim one key that is due, or whose claim has lapsed; None when there is nothing to do now. Of the keys that
+        are due those of kind `first` come before the others, and then the one that waits longest.
+        """
         now = self._clock()
         claim = f"{worker} {secrets.token_hex(8)}"
-        return await self._database.run(_take, (claim, now, now + self._claim))
+        return await self._database.run(_take, (claim, first, now, now + self._claim))
 
     async def extend(self, poke: Poke) -> Extension:
         """Renew the claim, counted from now. After CLAIM_LOST another worker may be running the key."""
@@ -117,15 +126,21 @@ def _poke(connection: Connection, items: Sequence[tuple[tuple[str, ...], datetim
     return [None] * len(items)
 
 
-def _take(connection: Connection, items: Sequence[tuple[str, datetime, datetime]]) -> Sequence[Poke | None]:
+def _take(connection: Connection, items: Sequence[tuple[str, First, datetime, datetime]]) -> Sequence[Poke | None]:
     return [_take_one(connection, *item) for item in items]
 
 
-def _take_one(connection: Connection, claim: str, now: datetime, until: datetime) -> Poke | None:
+def _take_one(connection: Connection, claim: str, first: First, now: datetime, until: datetime) -> Poke | None:
     # Lapsed claims first: behind a queue that never empties they would wait longer than promised.
     lapsed = select(pokes).where(pokes.c.claimed_until <= now).order_by(pokes.c.claimed_until)
     waiting = select(pokes).where(pokes.c.claimed_by.is_(None), pokes.c.due_at <= now).order_by(pokes.c.due_at)
-    row = _first_unlocked(connection, lapsed) or _first_unlocked(connection, waiting)
+    is_ticket = pokes.c.key.contains("#", autoescape=True)
+    kind = is_ticket if first is First.TICKETS else ~is_ticket
+    row = (
+        _first_unlocked(connection, lapsed)
+        or _first_unlocked(connection, waiting.where(kind))
+        or _first_unlocked(connection, waiting)
+    )
     if row is None:
         return None
     claimed = {"claimed_by": claim, "claimed_until": until, "due_at": None}

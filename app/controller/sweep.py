@@ -35,13 +35,17 @@ class Sweeper:
                     log.info("installation suspended", installation=installation.id)
                     continue
                 try:
-                    repositories = await self._github.installation_repositories(installation.id)
+                    poked += await self.sweep_installation(installation.id)
                 except GitHubError as error:
                     log.warning("installation not swept", installation=installation.id, error=str(error))
-                    continue
-                for repository in repositories:
-                    poked += await self._sweep_one(repository)
         return poked
+
+    async def sweep_installation(self, installation: int) -> int:
+        """Poke the active tickets of all repositories of an installation; returns how many. A repository that does not
+        answer is passed over; raises GitHubError where the installation does not.
+        """
+        repositories = await self._github.installation_repositories(installation)
+        return sum([await self._sweep_one(repository) for repository in repositories])
 
     async def sweep_repository(self, owner: str, name: str) -> int:
         """Poke the active tickets of one repository; returns how many. Raises GitHubError where it does not answer,

@@ -45,6 +45,7 @@ class Witnessing:
                 reason=f"Its ledger is not what it should be: {reading.reason}.",
                 found=reading.sha,
                 expected="a chain of commits, each sealed by the service or by the holder of its time",
+                is_ours=bool(known),
             )
         entries, earlier = (reading.entries, reading.earlier) if isinstance(reading, Standing) else ((), ())
         verdict = judge(entries, known, earlier)

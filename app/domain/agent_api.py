@@ -70,7 +70,7 @@ class WriteRequest(Message):
     """Every write of a holder: an idempotency key, looked up before the fence, and a number that only rises."""
 
     key: Key
-    seq: int = Field(ge=1)
+    seq: int = Field(ge=1, le=2**31 - 1)
 
 
 class VerifyRun(Message):
@@ -128,6 +128,9 @@ class ErrorDetail(Message):
     retryable: bool
     holder: str | None = None
     generation: int | None = None
+    highest_seq: int | None = Field(
+        default=None, description="with stale_request: the highest number known of this lease; go on above it"
+    )
 
 
 class ErrorBody(Message):

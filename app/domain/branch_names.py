@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 MAX_SLUG = 40
 
@@ -22,3 +23,8 @@ def ticket_branch(ticket: int, title: str) -> str:
             break
         slug = longer
     return f"ticket/{ticket}-{slug}" if slug else f"ticket/{ticket}"
+
+
+def in_the_way(branch: str, existing: Iterable[str]) -> str | None:
+    """A branch that leaves no room for this one: git keeps `a` and `a/b` in one place, so only one of them can be."""
+    return next((name for name in existing if branch.startswith(f"{name}/") or name.startswith(f"{branch}/")), None)

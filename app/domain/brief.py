@@ -46,6 +46,8 @@ class Untrusted(Message):
     issue_title: str
     issue_body: str
     issue_body_shortened: bool = False
+    issue_tasks: tuple[BriefStep, ...] = ()
+    """The Issue's task list: the plan where there is no checkpoint yet."""
 
 
 class Work(Message):

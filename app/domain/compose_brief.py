@@ -60,7 +60,7 @@ def compose(
         ),
         objective=c.objective,
         completed_steps=tuple(_step(step) for step in c.completed_steps),
-        next_steps=_next_steps(view),
+        next_steps=tuple(_step(step) for step in c.next_steps),
         accepted_decisions=c.accepted_decisions,
         blockers=(*c.blockers, *_refused(record)),
         pending_validation=c.pending_validation,
@@ -68,7 +68,9 @@ def compose(
         findings=findings,
         criteria=criteria,
         commands=_commands(view, claim),
-        untrusted=Untrusted(issue_title=title, issue_body=body, issue_body_shortened=was_shortened),
+        untrusted=Untrusted(
+            issue_title=title, issue_body=body, issue_body_shortened=was_shortened, issue_tasks=_issue_tasks(view)
+        ),
         generated_at=view.now,
     )
 
@@ -106,6 +108,9 @@ def render_markdown(brief: Brief) -> str:
         parts.append(f"## Objective\n\n{inline(brief.objective, MAX_SHOWN)}")
     parts += _list("Completed: do not redo", [_step_line(step) for step in brief.completed_steps])
     parts += _list("Next steps", [_step_line(step) for step in brief.next_steps])
+    if not brief.next_steps and brief.status != "ready" and brief.untrusted.issue_tasks:
+        tasks = len(brief.untrusted.issue_tasks)
+        parts.append(f"## Next steps\n\nNone noted yet; the Issue's text lists {tasks} tasks.")
     parts += _list("Blockers", [inline(text, MAX_SHOWN) for text in brief.blockers])
     parts += _list("Pending validation", [inline(text, MAX_SHOWN) for text in brief.pending_validation])
     parts += _list("Accepted decisions", [inline(text, MAX_SHOWN) for text in brief.accepted_decisions])
@@ -142,9 +147,7 @@ def _step(step: Step) -> BriefStep:
     return BriefStep(id=step.id, text=step.text, sha=step.sha)
 
 
-def _next_steps(view: RecoveryView) -> tuple[BriefStep, ...]:
-    if view.has_checkpoint or (view.record is not None and view.record.status == "ready"):
-        return tuple(_step(step) for step in view.checkpoint.next_steps)
+def _issue_tasks(view: RecoveryView) -> tuple[BriefStep, ...]:
     body = view.observation.issue.body if view.observation.issue else ""
     return tuple(BriefStep(id=str(number), text=text) for number, text in enumerate(tasks_of(body), start=1))
 

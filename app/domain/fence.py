@@ -7,7 +7,7 @@ ownership protocol, R15). Numbers of one lease's requests only rise (R16).
 
 from app.domain.fencing import AtPublished, Foreign, Head
 from app.domain.outcome import Blocked, Code
-from app.domain.record import TERMINAL, Lease, Record
+from app.domain.record import TERMINAL, Answered, Lease, Record
 from app.domain.token import Claims
 
 
@@ -40,7 +40,7 @@ def present_lease(record: Record, claims: Claims, *, repository_id: int, ticket:
 
 def out_of_order(record: Record, claims: Claims, seq: int) -> Blocked | None:
     """Why a request whose key is unknown comes too late: a later one of the same lease was carried out already."""
-    highest = max((r.seq for r in record.requests if r.generation == claims.generation), default=0)
+    highest = highest_seq(record, claims)
     if seq > highest:
         return None
     return Blocked(
@@ -48,6 +48,23 @@ def out_of_order(record: Record, claims: Claims, seq: int) -> Blocked | None:
         f"request {seq} is older than one already carried out ({highest})",
         "send what you know now with a new key and a higher number",
         generation=record.generation,
+        highest_seq=highest,
+    )
+
+
+def highest_seq(record: Record, claims: Claims) -> int:
+    """The highest number of this lease's requests that the ledger knows; 0 where it knows none."""
+    return max((r.seq for r in record.requests if r.generation == claims.generation), default=0)
+
+
+def other_request(stored: Answered, to: str) -> Blocked | None:
+    """Why a stored answer is not the answer to this call: its key was used to ask for something else."""
+    if stored.to in ("", to):
+        return None
+    return Blocked(
+        Code.USAGE,
+        f"the key was used before for another call ({stored.to})",
+        "send the call again with a key of its own; nothing was done",
     )
 
 

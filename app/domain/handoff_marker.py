@@ -1,5 +1,9 @@
 """How the App finds its own comments again: a marker in the first line, and always the author's App id beside it."""
 
+import re
+
+_OURS = re.compile(r"<!-- agent-recovery:(?:handoff|report):([1-9][0-9]{0,9})[: ]")
+
 
 def marker_of(ticket: int) -> str:
     """The first line of a ticket's handoff comment."""
@@ -9,3 +13,9 @@ def marker_of(ticket: int) -> str:
 def report_marker(ticket: int, edge: str) -> str:
     """The first line of a report that a person must act on; `edge` names the happening, so it is told once."""
     return f"<!-- agent-recovery:report:{ticket}:{edge} -->"
+
+
+def ticket_of_comment(body: str) -> int | None:
+    """The ticket that a comment with one of our markers in its first line is about; anybody may write such a line."""
+    found = _OURS.match(body)
+    return int(found[1]) if found else None

@@ -1,4 +1,5 @@
-"""Keys: what a poke names. A ticket (`owner/repo#42`), a trunk (`owner/repo@release-1-2-0`), a repository.
+"""Keys: what a poke names. A ticket (`owner/repo#42`), a trunk (`owner/repo@release-1-2-0`), a repository, or all
+repositories of an installation (`installation:7`).
 
 Names arrive in payloads, so every part is checked before it becomes part of a key.
 """
@@ -9,8 +10,10 @@ from dataclasses import dataclass
 _OWNER = r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}"
 _REPOSITORY = r"(?!\.{1,2}(?:[#@]|\Z))[A-Za-z0-9._-]{1,100}"
 _FULL_NAME = re.compile(rf"{_OWNER}/{_REPOSITORY}")
+_INSTALLATION = re.compile(r"installation:([1-9][0-9]{0,17})")
 _KEY = re.compile(rf"(?P<repository>{_OWNER}/{_REPOSITORY})(?:#(?P<ticket>[1-9][0-9]{{0,9}})|@(?P<trunk>\S+))?")
-_MAX_NUMBER = 9_999_999_999
+MAX_NUMBER = 2**31 - 1
+"""GitHub asks for the number of an Issue as a GraphQL `Int`: no Issue can have a higher one."""
 
 
 def is_repository_name(text: object) -> bool:
@@ -20,7 +23,26 @@ def is_repository_name(text: object) -> bool:
 
 def is_number(value: object) -> bool:
     """Whether this is a number that an Issue or PR could have."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MAX_NUMBER
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_NUMBER
+
+
+def is_installation_id(value: object) -> bool:
+    """Whether this is a number that an installation could have."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**18
+
+
+@dataclass(frozen=True, slots=True)
+class InstallationKey:
+    """Every repository of an installation: the App came, or came back."""
+
+    id: int
+
+    def __post_init__(self) -> None:
+        if not is_installation_id(self.id):
+            raise ValueError("not the id of an installation")
+
+    def __str__(self) -> str:
+        return f"installation:{self.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +90,14 @@ class TrunkKey:
         return f"{self.repository}@{self.branch}"
 
 
-Key = RepositoryKey | TicketKey | TrunkKey
+Key = InstallationKey | RepositoryKey | TicketKey | TrunkKey
 
 
 def parse_key(text: str) -> Key:
     """The key written as `text`; `str()` of the result is `text` again. Raises ValueError."""
+    installation = _INSTALLATION.fullmatch(text)
+    if installation is not None:
+        return InstallationKey(int(installation[1]))
     found = _KEY.fullmatch(text)
     if found is None:
         raise ValueError("not a key")

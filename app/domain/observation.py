@@ -88,7 +88,9 @@ class Observation:
     is_pull_request: bool = False
     """The number belongs to a pull request, not to an Issue."""
     branches: tuple[Branch, ...] = ()
-    """Branches whose name contains the ticket's number, and the recorded ticket branch if it stands."""
+    """Branches whose name contains the ticket's number, the recorded ticket branch if it stands, and `ticket` itself,
+    which leaves no room for any `ticket/…`.
+    """
     trunk: Branch | None = None
     """The recorded trunk, if it stands."""
     pulls: tuple[Pull, ...] = ()

@@ -34,6 +34,7 @@ class Code(StrEnum):
     LOST_RACE = "lost_race"
     FOREIGN_COMMITS = "foreign_commits"
     BRANCH_MOVED = "branch_moved"
+    BRANCH_BLOCKED = "branch_blocked"
     UNKNOWN_OUTCOME = "unknown_outcome"
     UNAVAILABLE = "unavailable"
 
@@ -52,7 +53,6 @@ class Exit:
 
 _EXITS: dict[Code, int] = {
     Code.STALE_GENERATION: Exit.FENCED_OUT,
-    Code.STALE_REQUEST: Exit.FENCED_OUT,
     Code.ENDED: Exit.FENCED_OUT,
     Code.MODE_OBSERVE: Exit.GATE_CLOSED,
     Code.WRITES_OFF: Exit.GATE_CLOSED,
@@ -68,8 +68,11 @@ _EXITS: dict[Code, int] = {
     Code.ISSUE_CLOSED: Exit.GATE_CLOSED,
     Code.LEASE_LIVE: Exit.CONFLICT,
     Code.LOST_RACE: Exit.CONFLICT,
+    # A late number is no lost lease: "fenced out" would make a living holder stop.
+    Code.STALE_REQUEST: Exit.CONFLICT,
     Code.FOREIGN_COMMITS: Exit.CONFLICT,
     Code.BRANCH_MOVED: Exit.CONFLICT,
+    Code.BRANCH_BLOCKED: Exit.CONFLICT,
     Code.UNKNOWN_OUTCOME: Exit.UNKNOWN_EFFECT,
     Code.UNAVAILABLE: Exit.UNAVAILABLE,
 }
@@ -103,7 +106,8 @@ class Blocked:
     """Something will not be done: why, and what a person or agent can do about it.
 
     `holder` and `generation` are the current ones where the caller may know them; `retryable` means that
-    the same call may pass later without anybody doing anything.
+    the same call may pass later without anybody doing anything. `highest_seq`, with `stale_request`, is the highest
+    number the ledger knows of this lease's requests: a holder that lost count goes on above it.
     """
 
     code: Code
@@ -112,6 +116,7 @@ class Blocked:
     retryable: bool = False
     holder: str | None = None
     generation: int | None = None
+    highest_seq: int | None = None
 
 
 class Refused(Exception):

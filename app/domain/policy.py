@@ -75,6 +75,8 @@ Duration = Annotated[
 ]
 BranchPattern = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^\s~^:\\]+$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+MAX_PATTERNS = 20
+"""Each pattern of trunks may cost a request at a claim."""
 
 
 class _Part(BaseModel):
@@ -161,7 +163,9 @@ class Policy(_Part):
     version: Literal[1] = 1
     mode: Mode = Field(default=Mode.OBSERVE, description="observe: show only; repair: put right; full: also land")
     trunks: tuple[BranchPattern, ...] = Field(
-        default=("release-*", "release/*"), description="patterns of the branches tickets land on; * stops at /"
+        default=("release-*", "release/*"),
+        max_length=MAX_PATTERNS,
+        description="patterns of the branches tickets land on; * stops at /",
     )
     release: ReleasePolicy = ReleasePolicy()
     main_exceptions: tuple[Name, ...] = Field(

@@ -70,6 +70,8 @@ class Answered(Stored):
     seq: int
     generation: int
     answer: dict[str, Any]
+    to: str = ""
+    """What was asked: evidence, checkpoint, handoff or push. A key answers that and nothing else."""
 
 
 class Attempts(Stored):

@@ -18,6 +18,10 @@ class Frozen:
     reason: str
     found: str
     expected: str
+    is_ours: bool = True
+    """Something besides the refs witnesses that the ticket was ever in the App's care. Anybody with write access can
+    make a ref for any Issue: what only a ref says is told to who claims, and to nobody else.
+    """
 
 
 def frozen_report(ticket: int, frozen: Frozen, issue: Issue | None) -> str:

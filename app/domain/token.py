@@ -123,6 +123,8 @@ def _parts(token: str) -> tuple[str, Claims, bytes] | Forged:
     kinds = (claims.repository_id, int), (claims.ticket, int), (claims.generation, int), (claims.nonce, str)
     if not all(type(value) is kind for value, kind in kinds) or claims.payload() != payload:
         return malformed
+    if base64.urlsafe_b64encode(secret).decode().rstrip("=") != secret_text:
+        return malformed  # one lease has one token: no padding, no loose last bits
     return kid, claims, secret
 
 

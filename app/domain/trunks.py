@@ -32,7 +32,7 @@ def choose_trunk(
     if wanted is not None:
         if wanted in candidates:
             return Trunk(wanted, because)
-        missing = "does not exist" if wanted not in existing else "is no trunk by the policy"
+        missing = "does not exist" if is_trunk(wanted, patterns, default_branch) else "is no trunk by the policy"
         return _unclear(f"the branch {wanted!r} {missing}", candidates)
     if len(candidates) == 1:
         return Trunk(candidates[0], "the only branch that trunks in the policy match")

@@ -58,6 +58,7 @@ query Observe(
         }
       }
     }
+    stem: ref(qualifiedName: "refs/heads/ticket") { name target { oid } }
     trunk: ref(qualifiedName: $trunkRef) @include(if: $withTrunk) { name target { oid } }
     pulls: pullRequests(headRefName: $branch, first: 10, orderBy: {field: CREATED_AT, direction: DESC})
       @include(if: $withBranch) { nodes { ...pull } }
@@ -124,7 +125,7 @@ class Queries(RepositoryAccess):
             policy_text=seen.policy.content() if seen.policy else None,
             issue=issue.issue() if issue else None,
             is_pull_request=isinstance(seen.subject, _PullRequest),
-            branches=_branches(seen.named, recorded),
+            branches=_branches(seen.named, recorded, seen.stem),
             trunk=_branch(seen.trunk),
             pulls=_pulls(seen.recorded, seen.pulls.nodes, branch),
             check_runs=recorded.target.check_runs(self.app_id, CHECK_NAME) if recorded and recorded.target else (),
@@ -156,6 +157,7 @@ class _Seen(Message):
     subject: IssueNode | _PullRequest | None = None
     named: RefNodes
     branch: RefNode | None = None
+    stem: RefNode | None = None
     trunk: RefNode | None = None
     pulls: PullNodes = PullNodes()
     recorded: PullNode | None = None
@@ -172,8 +174,6 @@ def _pulls(recorded: PullNode | None, named: Sequence[PullNode], branch: str | N
     return tuple(sorted((p for p in found.values() if p.head == branch), key=lambda p: -p.number))
 
 
-def _branches(named: RefNodes, recorded: RefNode | None) -> tuple[Branch, ...]:
-    found = {branch.name: branch for node in named.nodes if (branch := _branch(node))}
-    if own := _branch(recorded):
-        found[own.name] = own
+def _branches(named: RefNodes, *others: RefNode | None) -> tuple[Branch, ...]:
+    found = {branch.name: branch for node in (*named.nodes, *others) if (branch := _branch(node))}
     return tuple(found.values())

@@ -32,6 +32,13 @@ class RefValue:
 
 
 @dataclass(frozen=True)
+class Occupied:
+    """No ref of the name can be made: this one stands below it."""
+
+    by: str
+
+
+@dataclass(frozen=True)
 class RefUpdate:
     """One command: `name` from `before` to `after`. `ZERO_SHA` before: must not exist; after: delete.
     `force` allows an `after` that does not descend from `before`.
@@ -57,7 +64,12 @@ class Refs(RepositoryAccess):
         return [RefValue(shape.ref, shape.object.sha) for shape in shapes if shape.ref.startswith(full)]
 
     async def exact_ref(self, name: str) -> str | None:
-        """What exactly this ref (full name) points to; None where it does not stand.
+        """What exactly this ref (full name) points to; None where it does not stand. One request, as `place_of_ref`."""
+        place = await self.place_of_ref(name)
+        return place.sha if isinstance(place, RefValue) else None
+
+    async def place_of_ref(self, name: str) -> RefValue | Occupied | None:
+        """What stands at exactly this name (full): the ref, or refs below it, which leave no room for it.
 
         One request, however many refs begin with the name: git lists refs in order, and a name comes before all that it
         begins. Only a page that is out of order makes the rest be read.
@@ -65,11 +77,12 @@ class Refs(RepositoryAccess):
         values = {"ref": name.removeprefix("refs/")}
         first = await self.session.get(_MATCHING, self._at(**values), {"per_page": PER_PAGE})
         shapes = read(list[RefShape], first.body, Call("GET", _MATCHING))
-        found = next((shape.object.sha for shape in shapes if shape.ref == name), None)
-        names = [shape.ref for shape in shapes]
-        if found is not None or not first.has_next_page or names == sorted(names):
-            return found
-        return next((value.sha for value in await self.matching_refs(name) if value.name == name), None)
+        values_read = [RefValue(shape.ref, shape.object.sha) for shape in shapes]
+        names = [value.name for value in values_read]
+        if name not in names and first.has_next_page and names != sorted(names):
+            values_read = await self.matching_refs(name)
+        below = next((Occupied(value.name) for value in values_read if value.name.startswith(f"{name}/")), None)
+        return next((value for value in values_read if value.name == name), below)
 
     async def find_branches(self, prefix: str) -> list[Branch]:
         """Branches whose name starts with `prefix`."""

@@ -39,19 +39,24 @@ class Refused:
     reason: Refusal
 
 
+def claimed_signature(header: str | None) -> bytes | Refused:
+    """The hexadecimal digest that the value of `X-Hub-Signature-256` claims: known before any body is read."""
+    if header is None:
+        return Refused(Refusal.MISSING)
+    found = _HEADER.fullmatch(header)
+    return Refused(Refusal.MALFORMED) if found is None else found[1].encode("ascii")
+
+
 def verify_signature(secrets: Sequence[bytes], body: bytes, header: str | None) -> Verified | Refused:
     """Check the value of `X-Hub-Signature-256` against the raw body with every live secret.
 
     An empty secret never verifies anything. SHA-1 signatures are not looked at.
     """
-    if header is None:
-        return Refused(Refusal.MISSING)
-    found = _HEADER.fullmatch(header)
-    if found is None:
-        return Refused(Refusal.MALFORMED)
+    claimed = claimed_signature(header)
+    if isinstance(claimed, Refused):
+        return claimed
     if not any(secrets):
         return Refused(Refusal.NO_SECRET)
-    claimed = found[1].encode("ascii")
     matching: int | None = None
     for index, secret in enumerate(secrets):
         digest = hmac.new(secret, body, hashlib.sha256).hexdigest().encode("ascii")

@@ -18,7 +18,7 @@ from app.domain.model import ZERO_SHA
 from app.domain.record import TERMINAL, Record
 from app.domain.refs import LedgerRefs, Place
 from app.github.errors import NotFound, ServerError, Unanswered
-from app.github.refs import RefUpdate
+from app.github.refs import Occupied, RefUpdate, RefValue
 from app.github.repository import Repository
 from app.ledger.chain import read_chain
 from app.ledger.codec import RECORD_FILE, Draft, Entry, NewerSchema, Unreadable, draft
@@ -63,6 +63,7 @@ class Damaged:
     kind: Literal["tampered", "unreadable", "newer"]
     reason: str
     sha: str
+    """The commit, or the name of a ref that stands in the ledger's place."""
 
 
 @dataclass(frozen=True)
@@ -266,9 +267,14 @@ class ApiLedger:
         return _standing(known, to, unborn=base is None)
 
     async def _look(self, ticket: int) -> Standing | Damaged | _Doubtful:
-        active, done = await asyncio.gather(
-            self._repo.exact_ref(self.refs.active(ticket)), self._repo.exact_ref(self.refs.done(ticket))
+        places = await asyncio.gather(
+            self._repo.place_of_ref(self.refs.active(ticket)), self._repo.place_of_ref(self.refs.done(ticket))
         )
+        occupied = next((place for place in places if isinstance(place, Occupied)), None)
+        if occupied is not None:
+            reason = f"the ref {occupied.by} stands where the ledger belongs and has to be deleted"
+            return Damaged("tampered", reason, occupied.by)
+        active, done = (place.sha if isinstance(place, RefValue) else None for place in places)
         found: dict[str, _Verified] = {}
         for sha in dict.fromkeys(sha for sha in (active, done) if sha is not None):
             try:

@@ -152,11 +152,18 @@ def dump(record: Record) -> str:
 
 
 def dump_fields(fields: dict[str, Any], limit: int = MAX_BYTES) -> str:
-    """`dump` for a record given as plain JSON values, of at most `limit` bytes. Raises NotStorable."""
+    """`dump` for a record given as plain JSON values, of at most `limit` bytes. Raises NotStorable, also on what would
+    be refused when it is read again.
+    """
     content = encoded(fields)
     if len(content) > limit:
         raise NotStorable(f"the record is {len(content)} bytes, at most {limit} are kept: shorten the checkpoint")
-    return content.decode("utf-8")
+    text = content.decode("utf-8")
+    read = load(text)
+    if not isinstance(read, Record):
+        # What a reader would refuse must never be sealed: the ticket could not be acted on any more.
+        raise NotStorable(read.reason if isinstance(read, Unreadable) else "the record names a newer schema")
+    return text
 
 
 def encoded(fields: dict[str, Any]) -> bytes:

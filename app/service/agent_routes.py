@@ -17,6 +17,7 @@ from app.domain.agent_api import (
     WriteAnswer,
 )
 from app.domain.brief import Brief
+from app.domain.keys import MAX_NUMBER
 from app.domain.token import Claims
 from app.service.bodies import StrictRoute
 from app.service.callers import Callers
@@ -57,7 +58,7 @@ TicketsPort = Annotated[Tickets, Depends(_tickets)]
 CallersPort = Annotated[Callers, Depends(_callers)]
 Owner = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$", description="The account.")]
 Repo = Annotated[str, Path(pattern=r"^(\.?[A-Za-z0-9_-][A-Za-z0-9._-]{0,98}|\.\.[A-Za-z0-9._-]{1,97})$")]
-Ticket = Annotated[int, Path(ge=1, le=9_999_999_999, description="The Issue's number.")]
+Ticket = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="The Issue's number.")]
 
 # Only for the published description: the token is read from the header, so that its absence is told in our words.
 _user_token = HTTPBearer(

@@ -14,6 +14,7 @@ from app.service.errors import error_response
 LARGEST_BODY = 256 * 1024
 """Bytes. A checkpoint may have 40 KiB; what an agent wraps around it is far smaller than the rest."""
 
+_JSON = "application/json"
 DEEPEST = 32
 """Levels of nesting; a checkpoint needs five."""
 
@@ -78,6 +79,8 @@ class StrictRoute(APIRoute):
 
         async def strict(request: Request) -> Response:
             body = await request.body()
+            if body and request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
+                raise _not_json("The header Content-Type is missing or is not application/json.")
             # Parsed here, where a refusal keeps its reason; FastAPI itself would answer a bare 400.
             parsed = _ParsedRequest(request.scope, _replay(body, request.receive))
             parsed.value = _parse(body) if body else None

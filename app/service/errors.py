@@ -34,6 +34,7 @@ def error_response(
         retryable=blocked.retryable,
         holder=blocked.holder,
         generation=blocked.generation,
+        highest_seq=blocked.highest_seq,
     )
     status = status or http_status(blocked.code)
     sent = dict(headers or {})

@@ -13,7 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from app.domain.branches import ticket_of_branch
-from app.domain.keys import RepositoryKey, TicketKey, is_number, is_repository_name
+from app.domain.handoff_marker import ticket_of_comment
+from app.domain.keys import (
+    InstallationKey,
+    RepositoryKey,
+    TicketKey,
+    is_installation_id,
+    is_number,
+    is_repository_name,
+)
 from app.domain.linked_issue import linked_issue_of
 
 _NOTHING: Mapping[str, object] = {}
@@ -106,8 +114,16 @@ def _issue_comment(delivery: _Delivery) -> Routing:
     by_its_author = is_number(author) and sender.get("id") == author and sender.get("type") == "Bot"
     if through == delivery.own_app_id and by_its_author:
         return Ignored("our own comment")
-    # On a PR this is the PR's number; the round finds the ticket it belongs to.
-    return delivery.tickets([_part(delivery.payload, "issue").get("number")], "a comment")
+    issue = _part(delivery.payload, "issue")
+    if not _part(issue, "pull_request"):
+        return delivery.tickets([issue.get("number")], "a comment")
+    # A PR: its ticket stands in its text, and in our own comment, which a person may have rewritten or deleted.
+    before = _text(_part(_part(delivery.payload, "changes"), "body"), "from")
+    told = [ticket_of_comment(text) for text in (_text(comment, "body"), before)]
+    named = [linked_issue_of(_text(issue, "body")), *told]
+    if not any(named):
+        return Ignored("a comment on a pull request of no known ticket")
+    return delivery.tickets(named, "a comment on its pull request")
 
 
 def _relations(*sides: str) -> Callable[[_Delivery], Routing]:
@@ -160,26 +176,26 @@ def _check_run(delivery: _Delivery) -> Routing:
     if own and delivery.action in ("created", "completed"):
         return Ignored("our own check-run")
     suite = _part(run, "check_suite")
-    return _checked(delivery, [_text(suite, "head_branch")], _pull_numbers(run, suite))
+    return _checked(delivery, [_text(suite, "head_branch"), *_pull_branches(run, suite)])
 
 
 def _checks_in(part: str) -> Callable[[_Delivery], Routing]:
     def rule(delivery: _Delivery) -> Routing:
         checked = _part(delivery.payload, part)
-        return _checked(delivery, [_text(checked, "head_branch")], _pull_numbers(checked))
+        return _checked(delivery, [_text(checked, "head_branch"), *_pull_branches(checked)])
 
     return rule
 
 
 def _status(delivery: _Delivery) -> Routing:
-    return _checked(delivery, [_text(branch, "name") for branch in _parts(delivery.payload, "branches")], [])
+    return _checked(delivery, [_text(branch, "name") for branch in _parts(delivery.payload, "branches")])
 
 
-def _checked(delivery: _Delivery, branches: list[str], pulls: list[object]) -> Routing:
+def _checked(delivery: _Delivery, branches: list[str]) -> Routing:
     """Checks of the default branch are nobody's news: they come by the hundred and change no ticket."""
     tickets = [ticket_of_branch(branch) for branch in branches]
-    if any(tickets) or any(is_number(number) for number in pulls):
-        return delivery.tickets([*tickets, *pulls], "a check changed")
+    if any(tickets):
+        return delivery.tickets(tickets, "a check changed")
     default = _text(_part(delivery.payload, "repository"), "default_branch")
     if not any(branch and branch != default for branch in branches):
         return Ignored("a check of no branch that matters here")
@@ -187,8 +203,10 @@ def _checked(delivery: _Delivery, branches: list[str], pulls: list[object]) -> R
 
 
 def _merge_group(delivery: _Delivery) -> Routing:
-    found = _QUEUED_PR.fullmatch(_text(_part(delivery.payload, "merge_group"), "head_ref"))
-    return delivery.tickets([int(found[1]) if found else None], "its merge group changed")
+    if not _QUEUED_PR.fullmatch(_text(_part(delivery.payload, "merge_group"), "head_ref")):
+        return Ignored("not a merge group")
+    # It names its pull request by number alone, and that says no ticket.
+    return delivery.whole_repository("a merge group changed")
 
 
 def _repository(delivery: _Delivery) -> Routing:
@@ -198,19 +216,19 @@ def _repository(delivery: _Delivery) -> Routing:
 def _installation(delivery: _Delivery) -> Routing:
     if delivery.action not in ("created", "unsuspend", "new_permissions_accepted"):
         return Ignored("the installation ends, or nothing new may be done")
-    return _listed(delivery, "repositories", "the App may act here now")
+    number = _part(delivery.payload, "installation").get("id")
+    if not is_installation_id(number):
+        return Ignored("no installation is named")
+    # Its repositories may not be listed (unsuspend lists none) or be very many: the key stands for all of them.
+    return Poked((str(InstallationKey(int(str(number)))),), "the App may act here now")
 
 
 def _installation_repositories(delivery: _Delivery) -> Routing:
     if delivery.action != "added":
         return Ignored("no repository was added")
-    return _listed(delivery, "repositories_added", "the App may act here now")
-
-
-def _listed(delivery: _Delivery, part: str, reason: str) -> Routing:
-    names = [repository.get("full_name") for repository in _parts(delivery.payload, part)]
+    names = [repository.get("full_name") for repository in _parts(delivery.payload, "repositories_added")]
     keys = (str(RepositoryKey(str(name))) for name in names if is_repository_name(name))
-    return _poked(keys, reason) or Ignored("no repository is listed")
+    return _poked(keys, "the App may act here now") or Ignored("no repository is listed")
 
 
 _RULES: Mapping[str, Callable[[_Delivery], Routing]] = {
@@ -255,8 +273,8 @@ def _text(of: Mapping[str, object], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _pull_numbers(*sources: Mapping[str, object]) -> list[object]:
-    return [pull.get("number") for source in sources for pull in _parts(source, "pull_requests")]
+def _pull_branches(*sources: Mapping[str, object]) -> list[str]:
+    return [_text(_part(pull, "head"), "ref") for source in sources for pull in _parts(source, "pull_requests")]
 
 
 def _poked(keys: Iterable[str], reason: str) -> Poked | None:

@@ -1,15 +1,17 @@
 """The webhook intake: from signed bytes to durable pokes, and nothing else.
 
-Wanted: (1) nothing is believed before its signature is checked on the raw bytes; (2) 2xx is answered only
-after every poke is durable, so that a service killed a moment later has lost nothing, and anything else
-lets GitHub show the delivery as failed, to be sent again; (3) no payload, however odd, ends in an
-exception; (4) never more than the limit is held in memory; (5) one log line a delivery, without bodies.
+Wanted: (1) nothing is believed before its signature is checked on the raw bytes, and nothing is read that carries none;
+(2) 2xx is answered only after every poke is durable, so that a service killed a moment later has lost nothing, and
+anything else lets GitHub show the delivery as failed, to be sent again; (3) no payload, however odd, ends in an
+exception; (4) never more than the limits are held in memory, of one body and of all together, and no body is waited for
+longer than GitHub waits for an answer; (5) one log line a delivery, without bodies.
 
 It is a plain ASGI callable, because a framework's routing and body models cost more than the work itself:
 
     app.router.routes.append(Route("/webhook", WebhookIntake(secrets, pokes, own_app_id=111)))
 """
 
+import asyncio
 import json
 import re
 import time
@@ -19,11 +21,15 @@ from typing import Any, Protocol
 
 import structlog
 
-from app.github.webhook import Refused, verify_signature
+from app.github.webhook import Refused, claimed_signature, verify_signature
 from app.service.events import Ignored, keys_of
 
 LARGEST_BODY = 25 * 1024 * 1024
 """Bytes. GitHub sends no payload above 25 MB."""
+ALL_BODIES = 4 * LARGEST_BODY
+"""Bytes of bodies that are being read at one time. Ordinary payloads have some 20 KB."""
+BODY_WITHIN_S = 10
+"""GitHub itself gives up after this long."""
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -58,6 +64,10 @@ class _TooLarge(Exception):
     """The body exceeds the limit."""
 
 
+class _Crowded(Exception):
+    """The bodies of all requests together exceed their limit."""
+
+
 class WebhookIntake:
     """Takes GitHub's deliveries. `secrets` are all that are live; more than one while one is rotated."""
 
@@ -67,6 +77,7 @@ class WebhookIntake:
         self._secrets = tuple(secrets)
         self._pokes = pokes
         self._own_app_id = own_app_id
+        self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request of ASGI type `http`."""
@@ -93,10 +104,18 @@ class WebhookIntake:
     async def _answer(self, method: str, event: str, headers: "_Headers", receive: Receive) -> Answer:
         if method != "POST":
             return Answer(405, "deliveries come by POST")
+        claimed = claimed_signature(headers.only(b"x-hub-signature-256"))
+        if isinstance(claimed, Refused):
+            return Answer(401, claimed.reason)
         try:
-            body = await _read(headers, receive)
+            async with asyncio.timeout(BODY_WITHIN_S):
+                body = await self._read(headers, receive)
         except _TooLarge:
             return Answer(413, f"more than {LARGEST_BODY} bytes")
+        except _Crowded:
+            return Answer(503, "too many large bodies at once; send it again")
+        except TimeoutError:
+            return Answer(408, f"the body did not come within {BODY_WITHIN_S} s")
         verified = verify_signature(self._secrets, body, headers.only(b"x-hub-signature-256"))
         if isinstance(verified, Refused):
             return Answer(401, verified.reason)
@@ -105,6 +124,31 @@ class WebhookIntake:
         except (ValueError, RecursionError):
             return Answer(400, "not JSON; the webhook's content type must be application/json")
         return await self._accept(event, payload)
+
+    async def _read(self, headers: "_Headers", receive: Receive) -> bytes:
+        announced = headers.only(b"content-length") or ""
+        # Only a number of sane length is worth converting; the count below holds for all the others.
+        if _LENGTH.fullmatch(announced) and int(announced) > LARGEST_BODY:
+            raise _TooLarge
+        chunks: list[bytes] = []
+        size = 0
+        try:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise _Disconnected
+                chunk: bytes = message.get("body", b"")
+                size += len(chunk)
+                self._held += len(chunk)
+                if size > LARGEST_BODY:
+                    raise _TooLarge
+                if self._held > ALL_BODIES:
+                    raise _Crowded
+                chunks.append(chunk)
+                if not message.get("more_body", False):
+                    return b"".join(chunks)
+        finally:
+            self._held -= size
 
     async def _accept(self, event: str, payload: object) -> Answer:
         action = _action(payload)
@@ -136,26 +180,6 @@ class _Headers:
         return value if value is not None and _WORD.fullmatch(value) else ""
 
 
-async def _read(headers: _Headers, receive: Receive) -> bytes:
-    announced = headers.only(b"content-length") or ""
-    # Only a number of sane length is worth converting; the count below holds for all the others.
-    if _LENGTH.fullmatch(announced) and int(announced) > LARGEST_BODY:
-        raise _TooLarge
-    chunks: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise _Disconnected
-        chunk: bytes = message.get("body", b"")
-        size += len(chunk)
-        if size > LARGEST_BODY:
-            raise _TooLarge
-        chunks.append(chunk)
-        if not message.get("more_body", False):
-            return b"".join(chunks)
-
-
 def _action(payload: object) -> str:
     action = payload.get("action") if isinstance(payload, dict) else None
     return action if isinstance(action, str) and _WORD.fullmatch(action) else ""
@@ -166,7 +190,7 @@ async def _send(send: Send, answer: Answer) -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if answer.status == 405:
         headers.append((b"allow", b"POST"))
-    if answer.status == 413:
+    if answer.status in (408, 413, 503):
         headers.append((b"connection", b"close"))  # what is left of the body is not read
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.branch_names import MAX_SLUG, ticket_branch
+from app.domain.branch_names import MAX_SLUG, in_the_way, ticket_branch
 from app.domain.branches import ticket_of_branch
 
 
@@ -42,3 +42,16 @@ def test_git_accepts_them() -> None:
         subprocess.run(
             ["git", "check-ref-format", "--branch", ticket_branch(42, title)], check=True, capture_output=True
         )
+
+
+@pytest.mark.parametrize(
+    ("existing", "blocking"),
+    [
+        ([], None),
+        (["ticket"], "ticket"),
+        (["ticket/42-x/y", "main"], "ticket/42-x/y"),
+        (["ticket/42", "ticket/42-xy", "tickets", "ticket/42-x"], None),
+    ],
+)
+def test_a_branch_that_leaves_no_room(existing, blocking):
+    assert in_the_way("ticket/42-x", existing) == blocking

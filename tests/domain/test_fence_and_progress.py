@@ -7,7 +7,7 @@ import pytest
 
 from app.domain.admitted_again import admitted_again
 from app.domain.checkpoint import MAX_BYTES, Checkpoint, Step
-from app.domain.fence import not_ready, out_of_order, present_lease
+from app.domain.fence import not_ready, other_request, out_of_order, present_lease
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
 from app.domain.observation import CheckRun, Observation
 from app.domain.outcome import Blocked, Code
@@ -151,3 +151,19 @@ def test_evidence_settles_the_claims_own_check_run_where_it_is_seen() -> None:
         after = recovered(_changed(open=(permit,)), LEASE, HEAD, observation)
         assert isinstance(after, Record)
         assert after.open == left
+
+
+@pytest.mark.parametrize(
+    ("stored", "asked", "refused"),
+    [
+        ("checkpoint", "checkpoint", False),
+        ("checkpoint", "handoff", True),
+        ("push", "checkpoint", True),
+        ("", "x", False),
+    ],
+)
+def test_a_key_answers_one_kind_of_call(stored: str, asked: str, refused: bool) -> None:
+    answered = Answered(key="key-1234", seq=1, generation=2, answer={}, to=stored)
+    blocked = other_request(answered, asked)
+    assert (blocked is not None) == refused
+    assert blocked is None or (blocked.code is Code.USAGE and stored in blocked.reason)

@@ -265,17 +265,19 @@ def brief_of(seen: RecoveryView, claim: Pass | Blocked | None) -> Any:
     return compose(seen, findings=findings(seen), criteria=criteria(seen), claim=claim)
 
 
-def test_the_steps_come_from_the_checkpoint_and_before_one_from_the_issue() -> None:
+def test_the_steps_come_from_the_checkpoint_and_the_issues_list_stands_under_untrusted() -> None:
     later = brief_of(view(), None)
     assert [(s.id, s.sha) for s in later.completed_steps] == [("1", HEAD)]
     assert [(s.id, s.text) for s in later.next_steps] == [("2", "test it")]
     first = brief_of(view(None, BARE), Pass("new", 1, False))
     assert first.completed_steps == ()
-    assert [(s.id, s.text) for s in first.next_steps] == [
+    assert first.next_steps == ()
+    assert [(s.id, s.text) for s in first.untrusted.issue_tasks] == [
         ("1", "write the parser"),
         ("2", "test it"),
         ("3", "document it"),
     ]
+    assert "None noted yet; the Issue's text lists 3 tasks." in render_markdown(first)
     assert (first.status, first.generation, first.holder) == ("unclaimed", 0, None)
     ready = brief_of(view(noted(next_steps=()).model_copy(update={"status": "ready"})), None)
     assert ready.next_steps == ()

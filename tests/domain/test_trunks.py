@@ -39,7 +39,7 @@ def test_chosen(requested: str | None, recorded: str | None, existing: list[str]
         ("topic", None, ["topic", "release-1"], "is no trunk", "release-1"),
         ("main", None, ["main", "release-1"], "is no trunk", "release-1"),
         (None, "release-1", ["release-2"], "does not exist", "release-2"),
-        ("", None, ["release-1"], "does not exist", "release-1"),
+        ("", None, ["release-1"], "is no trunk", "release-1"),
     ],
 )
 def test_unclear(requested: str | None, recorded: str | None, existing: list[str], reason: str, remedy: str) -> None:

@@ -21,7 +21,7 @@ from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
 from app.emulator.client import Emulator
 from app.github.client import GitHub
 from app.github.errors import NotFound, RefsUndecided, ServerError
-from app.github.refs import RefUpdate
+from app.github.refs import Occupied, RefUpdate, RefValue
 from app.github.repository import Repository
 from app.ledger.agent_commits import amend_as_agent
 from app.ledger.api import Absent, ApiLedger, Damaged, LedgerCache, Lost, Standing, Undecided, Won
@@ -296,15 +296,15 @@ async def test_what_shows_only_while_the_ledger_is_being_moved_is_not_believed(
 ) -> None:
     base = await plain.claimed()
     ended = (await plain.change(base, status="cancelled", to="done")).standing
-    exact, calls = plain.repo.exact_ref, itertools.count()
+    exact, calls = plain.repo.place_of_ref, itertools.count()
 
-    async def torn(ref: str) -> str | None:
+    async def torn(ref: str) -> RefValue | Occupied | None:
         if next(calls) < 2:
             both = {plain.writers.refs.active(TICKET): base.entry.sha, plain.writers.refs.done(TICKET): ended.entry.sha}
-            return None if shown == "in no place" else both.get(ref)
+            return RefValue(ref, both[ref]) if shown == "in both places" and ref in both else None
         return await exact(ref)
 
-    monkeypatch.setattr(plain.repo, "exact_ref", torn)
+    monkeypatch.setattr(plain.repo, "place_of_ref", torn)
     read = await plain.replica().read(TICKET)
     assert isinstance(read, Standing)
     assert (read.place, read.entry) == ("done", ended.entry)
@@ -312,14 +312,14 @@ async def test_what_shows_only_while_the_ledger_is_being_moved_is_not_believed(
 
 async def test_a_birth_between_two_looks_is_no_damage(plain: World, monkeypatch: pytest.MonkeyPatch) -> None:
     born = await plain.born()
-    exact, calls = plain.repo.exact_ref, itertools.count()
+    exact, calls = plain.repo.place_of_ref, itertools.count()
 
-    async def torn(ref: str) -> str | None:
+    async def torn(ref: str) -> RefValue | Occupied | None:
         # The first look came before the birth. In the second the place under active was read before it, done after.
         number = next(calls)
         return None if number < 2 or (number < 4 and "/active/" in ref) else await exact(ref)
 
-    monkeypatch.setattr(plain.repo, "exact_ref", torn)
+    monkeypatch.setattr(plain.repo, "place_of_ref", torn)
     read = await plain.replica().read(TICKET)
     assert isinstance(read, Standing)
     assert (read.entry, read.unborn) == (born.entry, True)
@@ -329,12 +329,12 @@ async def test_a_claim_after_a_half_seen_birth_leaves_nothing_behind(
     plain: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     born = await plain.born()
-    exact, calls = plain.repo.exact_ref, itertools.count()
+    exact, calls = plain.repo.place_of_ref, itertools.count()
 
-    async def torn(ref: str) -> str | None:
+    async def torn(ref: str) -> RefValue | Occupied | None:
         return None if next(calls) < 2 and "/done/" in ref else await exact(ref)
 
-    monkeypatch.setattr(plain.repo, "exact_ref", torn)
+    monkeypatch.setattr(plain.repo, "place_of_ref", torn)
     read = await plain.replica().read(TICKET)
     assert isinstance(read, Standing)
     assert (read.entry, read.unborn) == (born.entry, True)
@@ -345,12 +345,12 @@ async def test_a_claim_after_a_half_seen_birth_leaves_nothing_behind(
 
 async def test_looks_that_never_agree_are_no_answer(plain: World, monkeypatch: pytest.MonkeyPatch) -> None:
     await plain.born()
-    exact, calls = plain.repo.exact_ref, itertools.count()
+    exact, calls = plain.repo.place_of_ref, itertools.count()
 
-    async def torn(ref: str) -> str | None:
+    async def torn(ref: str) -> RefValue | Occupied | None:
         return None if next(calls) // 2 % 2 == 0 or "/active/" in ref else await exact(ref)
 
-    monkeypatch.setattr(plain.repo, "exact_ref", torn)
+    monkeypatch.setattr(plain.repo, "place_of_ref", torn)
     with pytest.raises(ServerError, match="at every look"):
         await plain.replica().read(TICKET)
 
@@ -606,15 +606,15 @@ async def test_our_write_landed_and_somebody_built_on_it_before_we_read(
 async def test_a_read_that_lags_is_asked_again(plain: World, monkeypatch: pytest.MonkeyPatch, shown: str) -> None:
     first = await plain.claimed()
     second = (await plain.change(first)).standing
-    exact, calls = plain.repo.exact_ref, itertools.count()
+    exact, calls = plain.repo.place_of_ref, itertools.count()
 
-    async def lagging(ref: str) -> str | None:
+    async def lagging(ref: str) -> RefValue | Occupied | None:
         if next(calls) < 4:
-            old = first.entry.sha if ref == plain.writers.refs.active(TICKET) else None
+            old = RefValue(ref, first.entry.sha) if ref == plain.writers.refs.active(TICKET) else None
             return old if shown == "an older commit" else None
         return await exact(ref)
 
-    monkeypatch.setattr(plain.repo, "exact_ref", lagging)
+    monkeypatch.setattr(plain.repo, "place_of_ref", lagging)
     plain.emulator.fault("drop_after", match=UPDATE)
     assert isinstance(await plain.change(second), Won)
 

@@ -115,6 +115,22 @@ def test_a_record_over_the_limit_is_not_written() -> None:
         dump(Record(ticket=1, sequence=1, status="working", x_half="\ud800"))
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"requests": (Answered(key="k" * 8, seq=2**63, generation=1, answer={}),)},
+        {"x_number": 2**70},
+        {"x_deep": json.loads("[" * 40 + "]" * 40)},
+        {"generation": -(2**64)},
+        {"schema_": 2},
+    ],
+)
+def test_what_could_not_be_read_again_is_not_written(changed: dict[str, Any]) -> None:
+    record = Record(ticket=1, sequence=1, status="working").model_copy(update=changed)
+    with pytest.raises(NotStorable):
+        dump(record)
+
+
 def test_text_stands_unescaped_and_keys_are_sorted() -> None:
     text = dump(Record(ticket=42, sequence=1, status="working", checkpoint=Checkpoint(objective="größer")))
     assert "größer" in text

@@ -20,6 +20,9 @@ BOT = {"id": 9, "type": "Bot", "login": "agent-recovery[bot]"}
 PERSON = {"id": 7, "type": "User", "login": "dev-a"}
 OURS = {"user": BOT, "performed_via_github_app": {"id": OWN}}
 
+ON_PULL = {"number": 57, "pull_request": {"url": "u"}}
+HANDOFF = "<!-- agent-recovery:handoff:42 -->\ntext"
+
 
 def pull(**fields: object) -> dict[str, object]:
     head = {"ref": "topic", "repo": {"full_name": "octo-org/demo"}}
@@ -30,9 +33,9 @@ def head(ref: str, repo: object = "octo-org/demo") -> dict[str, object]:
     return {"ref": ref, "repo": {"full_name": repo} if repo else None}
 
 
-def run(branch: str, *pulls: int, app: int = 15368) -> dict[str, object]:
-    numbers = [{"number": number} for number in pulls]
-    return {"app": {"id": app}, "check_suite": {"head_branch": branch}, "pull_requests": numbers}
+def run(branch: str | None, *pulls: str, app: int = 15368) -> dict[str, object]:
+    named = [{"number": 57, "head": {"ref": pull}} for pull in pulls]
+    return {"app": {"id": app}, "check_suite": {"head_branch": branch}, "pull_requests": named}
 
 
 def push(ref: str, **fields: object) -> dict[str, object]:
@@ -43,7 +46,14 @@ POKED = [
     ("issues", {"action": "opened", "issue": {"number": 42}}, ["#42"]),
     ("issues", {"action": "closed", "issue": {"number": 42, "user": None}}, ["#42"]),
     ("issue_comment", {"issue": {"number": 42}, "comment": {"user": PERSON}, "sender": PERSON}, ["#42"]),
-    ("issue_comment", {"issue": {"number": 57, "pull_request": {}}, "comment": None}, ["#57"]),
+    # on a PR its text names the ticket, and so do our own comments, whoever rewrote or deleted them
+    ("issue_comment", {"issue": {**ON_PULL, "body": "Ticket: #42"}, "comment": None}, ["#42"]),
+    ("issue_comment", {"action": "deleted", "issue": ON_PULL, "comment": {**OURS, "body": HANDOFF}}, ["#42"]),
+    (
+        "issue_comment",
+        {"action": "edited", "issue": ON_PULL, "comment": {"body": "gone"}, "changes": {"body": {"from": HANDOFF}}},
+        ["#42"],
+    ),
     ("issue_comment", {"issue": {"number": 42}, "comment": {"user": None}, "sender": None}, ["#42"]),
     # a person's hand in our comment is news, and so is another App's comment
     ("issue_comment", {"action": "edited", "issue": {"number": 42}, "comment": OURS, "sender": PERSON}, ["#42"]),
@@ -86,18 +96,19 @@ POKED = [
     ("push", push("refs/heads/ticket/42#tmp"), [""]),
     ("create", {"ref_type": "branch", "ref": "42-x"}, ["#42"]),
     ("delete", {"ref_type": "branch", "ref": "42-x"}, ["#42"]),
-    ("check_run", {"action": "completed", "check_run": run("42-x", 57)}, ["#42", "#57"]),
-    ("check_run", {"action": "completed", "check_run": run("topic", 57)}, ["#57"]),
+    ("check_run", {"action": "completed", "check_run": run("42-x", "43-y")}, ["#42", "#43"]),
+    ("check_run", {"action": "completed", "check_run": run("topic", "43-y")}, ["#43"]),
+    ("check_run", {"action": "completed", "check_run": run(None, "topic")}, [""]),
     ("check_run", {"action": "completed", "check_run": run("topic")}, [""]),
     ("check_run", {"action": "rerequested", "check_run": run("42", app=OWN)}, ["#42"]),
     ("check_suite", {"check_suite": {"head_branch": "42", "app": {"id": OWN}}}, ["#42"]),
-    ("workflow_run", {"workflow_run": {"head_branch": "42", "pull_requests": [{"number": 57}]}}, ["#42", "#57"]),
+    ("workflow_run", {"workflow_run": {"head_branch": "42", "pull_requests": [{"number": 57}]}}, ["#42"]),
     ("workflow_job", {"workflow_job": {"head_branch": "issue-42"}}, ["#42"]),
     ("status", {"branches": [{"name": "main"}, {"name": "42"}, {"name": "43-x"}]}, ["#42", "#43"]),
     (
         "merge_group",
         {"merge_group": {"head_ref": f"refs/heads/gh-readonly-queue/release/1/pr-57-{SHA}"}},
-        ["#57"],
+        [""],
     ),
     ("repository", {"action": "edited"}, [""]),
     ("repository_ruleset", {"action": "deleted"}, [""]),
@@ -128,7 +139,10 @@ IGNORED = [
     ("issues", {"issue": None}),
     ("installation", {"action": "deleted", "repositories": [{"full_name": "octo-org/demo"}]}),
     ("installation", {"action": "suspend", "repositories": [{"full_name": "octo-org/demo"}]}),
-    ("installation", {"action": "created", "repositories": None}),
+    ("installation", {"action": "created", "installation": None}),
+    ("installation", {"action": "created", "installation": {"id": "7"}}),
+    ("issue_comment", {"issue": ON_PULL, "comment": {"body": "hello"}}),
+    ("issue_comment", {"issue": {**ON_PULL, "body": None}, "comment": None}),
     ("installation_repositories", {"action": "removed", "repositories_removed": [{"full_name": "a/b"}]}),
 ]
 
@@ -149,18 +163,17 @@ def test_ignored_with_a_reason(event, payload):
 
 
 @pytest.mark.parametrize("action", ["created", "unsuspend", "new_permissions_accepted"])
-def test_an_installation_pokes_the_repositories_it_lists(action):
-    names = ["octo-org/a", "octo-org/b", "octo-org/a", "../..", None, "octo-org/a#1"]
-    payload = {"action": action, "repositories": [*({"full_name": name} for name in names), "odd"]}
-    routing = keys_of("installation", payload, own_app_id=OWN)
-    assert isinstance(routing, Poked)
-    assert routing.keys == ("octo-org/a", "octo-org/b")
+@pytest.mark.parametrize("repositories", [None, [], [{"full_name": "octo-org/a"}] * 20_000])
+def test_an_installation_is_one_key_however_many_repositories_it_lists(action, repositories):
+    payload = {"action": action, "installation": {"id": 7}, "repositories": repositories}
+    assert keys_of("installation", payload, own_app_id=OWN) == Poked(("installation:7",), "the App may act here now")
 
 
 def test_added_repositories_are_poked():
-    payload = {"action": "added", "repositories_added": [{"full_name": "octo-org/a"}]}
+    names = ["octo-org/a", "octo-org/b", "octo-org/a", "../..", None, "octo-org/a#1"]
+    payload = {"action": "added", "repositories_added": [*({"full_name": name} for name in names), "odd"]}
     routing = keys_of("installation_repositories", payload, own_app_id=OWN)
-    assert routing == Poked(("octo-org/a",), "the App may act here now")
+    assert routing == Poked(("octo-org/a", "octo-org/b"), "the App may act here now")
 
 
 @pytest.mark.parametrize("case", PUSHES["input"]["cases"], ids=lambda case: case["name"])

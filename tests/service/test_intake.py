@@ -1,5 +1,6 @@
 """The intake: what is refused, what is accepted, and what the log says of it."""
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -163,9 +164,46 @@ class Stream:
         return self.answers[0]["status"] if self.answers else None
 
 
+SIGNED = (b"x-hub-signature-256", b"sha256=" + b"0" * 64)
+
+
+@pytest.mark.parametrize("header", [None, b"sha1=" + b"0" * 40, b"sha256=" + b"0" * 63, b""])
+async def test_a_body_without_a_signature_is_not_read(intake, header):
+    stream = Stream(b"x" * 2**20)
+    headers = [(b"x-hub-signature-256", header)] if header is not None else []
+    assert await stream.run(intake, *headers) == 401
+    assert stream.taken == 0
+
+
+async def test_bodies_that_are_too_large_together_are_put_off_and_room_is_made_again(intake, monkeypatch):
+    monkeypatch.setattr("app.service.intake.ALL_BODIES", 3 * 2**20)
+    held, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slowly():
+        if held.is_set():
+            await go_on.wait()
+            return {"type": "http.disconnect"}
+        held.set()
+        return {"type": "http.request", "body": b"x" * 2**21, "more_body": True}
+
+    first = asyncio.create_task(intake({"type": "http", "method": "POST", "headers": [SIGNED]}, slowly, None))
+    await held.wait()
+    assert await Stream(b"x" * 2**20).run(intake, SIGNED) == 503
+    go_on.set()
+    await first
+    assert intake._held == 0
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for(intake, monkeypatch):
+    monkeypatch.setattr("app.service.intake.BODY_WITHIN_S", 0.05)
+    stream = Stream(b"")
+    stream.receive = asyncio.Event().wait
+    assert await stream.run(intake, SIGNED) == 408
+
+
 async def test_a_body_announced_too_large_is_not_read(intake):
     stream = Stream(b"x")
-    assert await stream.run(intake, (b"content-length", str(LARGEST_BODY + 1).encode())) == 413
+    assert await stream.run(intake, SIGNED, (b"content-length", str(LARGEST_BODY + 1).encode())) == 413
     assert stream.taken == 0
 
 
@@ -173,13 +211,13 @@ async def test_a_body_announced_too_large_is_not_read(intake):
 async def test_a_body_that_streams_beyond_the_limit_is_cut_off(intake, announced):
     stream = Stream(b"x" * 2**20)
     headers = [(b"content-length", announced)] if announced else []
-    assert await stream.run(intake, *headers) == 413
+    assert await stream.run(intake, SIGNED, *headers) == 413
     assert stream.taken <= LARGEST_BODY + 2**20
 
 
 async def test_a_sender_that_leaves_gets_no_answer(intake, store):
     with capture_logs() as logs:
-        assert await Stream(b"{", then_leave=True).run(intake) is None
+        assert await Stream(b"{", then_leave=True).run(intake, SIGNED) is None
     assert logs[0]["reason"] == "the sender went away"
     assert await store.next_due() is None
 

@@ -1,0 +1,50 @@
+"""Refs that anybody with write access can make: they cost a look, and nobody hears of them who did not claim."""
+
+from pathlib import Path
+
+import pytest
+from loop_world import REPO, LoopWorld
+
+from app.domain.agent_api import ClaimRequest
+from app.domain.keys import TicketKey
+from app.domain.outcome import Code, Refused
+
+
+def _clone(world: LoopWorld) -> Path:
+    folder = world.folder / "stranger"
+    world.git(world.folder, "clone", "-q", f"{world.emulator.url}/{REPO}.git", str(folder))
+    return folder
+
+
+async def _refusal(world: LoopWorld) -> Refused:
+    request = ClaimRequest(claim_id="claim-of-a-stranger", observed_generation=0)
+    with pytest.raises(Refused) as refused:
+        await world.controller().claim("acme", "shop", world.ticket, request, "wanda")
+    return refused.value
+
+
+@pytest.mark.parametrize("place", ["active/{}", "done/{}", "active/{}/below", "done/{}/x/y"])
+async def test_a_ref_in_a_ledgers_place_is_told_to_who_claims_and_to_nobody_else(world: LoopWorld, place: str) -> None:
+    name = f"refs/agent-recovery/{place.format(world.ticket)}"
+    world.git(_clone(world), "push", "-q", "origin", f"HEAD:{name}")
+    before = world.requested()
+    controller = world.controller()
+    await controller.start_up()
+    ended = await controller.round(TicketKey(REPO, world.ticket))
+    assert ended.again_at is None
+    assert world.writes(before) == []
+    refused = await _refusal(world)
+    assert refused.blocked.code is Code.FROZEN
+    assert "below" not in place or f"{name} stands where the ledger belongs" in refused.blocked.reason
+    assert world.writes(before) == []
+
+
+@pytest.mark.parametrize("name", ["ticket", "ticket/{}-ripen-the-apples/mine"])
+async def test_a_branch_that_leaves_no_room_is_named_before_anything_is_granted(world: LoopWorld, name: str) -> None:
+    branch = name.format(world.ticket)
+    world.git(_clone(world), "push", "-q", "origin", f"HEAD:refs/heads/{branch}")
+    before = world.requested()
+    refused = await _refusal(world)
+    assert refused.blocked.code is Code.BRANCH_BLOCKED
+    assert repr(branch) in refused.blocked.reason
+    assert world.writes(before) == []
