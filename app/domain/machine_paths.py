@@ -14,10 +14,12 @@ MAX_ROOTS = 8
 _END = r"[^\s\"'`<>|;,)\]}]"
 # Where a path may begin: not inside a word or URL, but after an option letter as in `-I/home/…`.
 _BEGIN = r"(?:(?<![A-Za-z0-9_.~%/@\\-])|(?<=\s-[A-Za-z])|(?<=--))"
-_PLACES = r"home|Users|root|tmp|var|private|mnt|media|Volumes|workspaces?|builds|run/user"
+_PLACES = r"home|Users|root|tmp|var|private|mnt|media|Volumes|workspaces?|builds|run/user|opt|srv|nix/store"
 _POSIX = re.compile(rf"{_BEGIN}/{{1,2}}(?:{_PLACES})/{_END}++")
 _HOME = re.compile(rf"(?<![\w.~%/@:-])~[A-Za-z0-9_-]{{0,32}}/{_END}++")
-_FILE_URL = re.compile(rf"(?i)(?<![A-Za-z0-9])file:/{_END}++")
+_FILE_URL = re.compile(
+    rf"(?i)(?<![A-Za-z0-9])(?:file:/|vscode(?:-[a-z]{{1,20}})?://|(?:ssh|sftp|scp)-remote\+){_END}++"
+)
 _WORDS = r"[^\\/:*?\"<>|\s]{1,60}(?: [^\\/:*?\"<>|\s]{1,60}){0,2}"
 _DRIVE = re.compile(
     rf"(?<![A-Za-z0-9])(?:[A-Za-z]:\\|[A-Z]:/(?!/)|[A-Za-z]:/Users/)(?:[\\/]*{_WORDS}\\+){{0,20}}{_END}*+"

@@ -5,7 +5,9 @@ detect-secrets' plugins. Its entropy plugins are not in it: they flag every comm
 are plugins whose patterns a hostile text could make slow. Everything runs in memory, on one string at a time.
 """
 
+import base64
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -103,6 +105,35 @@ _SHAPES: tuple[_Shape, ...] = (
     _shape("npm-token", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{30,}+"),
     _shape("api-key", r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,}+"),
     _shape("api-key", r"(?<![A-Za-z0-9])(?:hf|dop_v1|doo_v1|shpat|lin_api|glc|pypi|rubygems)[_-][A-Za-z0-9_-]{24,}+"),
+    _shape("vault-token", r"(?<![A-Za-z0-9])hv[sbr]\.[A-Za-z0-9_-]{20,}+"),
+    _shape("docker-token", r"(?<![A-Za-z0-9])dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}+"),
+    _shape("atlassian-token", r"(?<![A-Za-z0-9])(?:ATATT3|ATCTT3|ATBB)[A-Za-z0-9_=-]{20,}+"),
+    _shape("databricks-token", r"(?<![A-Za-z0-9])dapi[0-9a-f]{32}(?![A-Za-z0-9])"),
+    _shape("age-key", r"(?i)AGE-SECRET-KEY-1[0-9A-Z]{30,}+"),
+    # A whole line of cookies: which of them opens a session is nobody's guess.
+    _shape(
+        "cookie",
+        r"(?i)(?<![A-Za-z0-9-])((?:Set-)?Cookie[ \t]{0,3}:[ \t]{0,3})(?!\[redacted)[^\s\"'][^\n\"']*+",
+        r"\1[redacted:cookie]",
+    ),
+    _shape(
+        "login-password",
+        r"(?i)((?<![A-Za-z0-9])login[ \t]{1,4}[^\s]{1,100}+\s{1,4}password[ \t]{1,4})(?!\[redacted)[^\s]++",
+        r"\1[redacted:login-password]",
+    ),
+    # What commands take on their line: curl -u name:word, mysql -pWORD.
+    _shape(
+        "command-password",
+        r"((?<![A-Za-z0-9])(?:curl|wget|https?|xh)[ \t][^\n|;&]{0,200}?(?:-u|--user|--proxy-user)[ =]?[\"']?"
+        r"[^\s:\"'@/]{1,100}+:)(?!\[redacted)[^\s\"'`]++",
+        r"\1[redacted:command-password]",
+    ),
+    _shape(
+        "command-password",
+        r"((?<![A-Za-z0-9])(?:mysql|mysqldump|mysqladmin|mariadb|sshpass)[^\n|;&]{0,200}?[ \t]-p)(?!\[redacted)"
+        r"[^\s\"'`-][^\s\"'`]*+",
+        r"\1[redacted:command-password]",
+    ),
     _shape("authorization", r"(?i)(?<![A-Za-z0-9])(?:Bearer|Basic)[ \t]{1,4}[A-Za-z0-9._~+/-]{16,}+={0,2}"),
     # A link that opens somebody's conversation with an agent: private, and no evidence for anybody else.
     _shape(
@@ -119,8 +150,23 @@ _ASSIGNMENT = re.compile(
 )
 
 
+_PACKED = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{24,4000}+={0,2}(?![A-Za-z0-9+/=_-])")
+
+
 def redact(text: str) -> Redacted:
-    """The text with every secret replaced. What is replaced twice changes nothing the second time."""
+    """The text with every secret replaced, also one written in wide letters or packed in base64. What is replaced twice
+    changes nothing the second time.
+    """
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    if plain != text:
+        # Letters that only look wide hide a secret from a search, not from who copies it.
+        found = _redacted(plain)
+        if set(found.kinds) - set(_redacted(text).kinds):
+            return found
+    return _redacted(text)
+
+
+def _redacted(text: str) -> Redacted:
     kinds: dict[str, None] = {}
     for shape in _SHAPES:
         replacement = f"[redacted:{shape.kind}]" if shape.replacement is None else shape.replacement
@@ -132,7 +178,17 @@ def redact(text: str) -> Redacted:
         for pattern in plugin.denylist:
             text = _replace(text, pattern, kind, kinds, lambda match: True)
     text = _replace(text, _ASSIGNMENT, "assigned-secret", kinds, _assigns_a_secret)
+    text = _replace(text, _PACKED, "packed-secret", kinds, _packs_a_secret)
     return Redacted(text, tuple(kinds))
+
+
+def _packs_a_secret(match: re.Match[str]) -> bool:
+    try:
+        packed = base64.b64decode(match[0] + "=" * (-len(match[0]) % 4), altchars=b"-_" if "-" in match[0] else None)
+        inside = packed.decode("ascii")
+    except ValueError:
+        return False
+    return any(shape.pattern.search(inside) for shape in _SHAPES if shape.kind != "session-link")
 
 
 def _replace(

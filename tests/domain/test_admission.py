@@ -1,3 +1,4 @@
+import base64
 import json
 import time
 from pathlib import Path
@@ -303,6 +304,13 @@ def test_a_sha_is_never_redacted(sha: str, before: str) -> None:
         "release-1-2-0, ticket/42-add-a-parser",
         "Basic authentication",
         "scheme a://b and c:/d",
+        "docker run -u 1000:1000 x, git push -u origin HEAD:main",
+        "the cookie jar, Set-Cookie headers and login password rules",
+        "mysql -h db -p asks for the password; pass -p to mkdir",
+        "GET /opt-in and /services",
+        "dapi is short, hvs. too, ATATT as well",
+        "VGhpcyBpcyBqdXN0IGEgc2VudGVuY2UgaW4gYmFzZTY0IGFuZCBubyBzZWNyZXQ=",
+        "fullwidth \uff21\uff22\uff23 letters",
     ],
 )
 def test_ordinary_text_is_left_alone(text: str) -> None:
@@ -318,6 +326,22 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
         ("aws_secret_access_key = abc/DEF123+456", "aws_secret_access_key = [redacted:assigned-secret]"),
         ("Authorization: Bearer abcdefghij0123456789", "Authorization: [redacted:authorization]"),
         ("postgres://u:p4ss@db/x", "postgres://db/x"),
+        (f"vault hvs.{'Ca1' * 10}", "vault [redacted:vault-token]"),
+        (f"dckr_pat_{'a1B' * 9}", "[redacted:docker-token]"),
+        (f"ATATT3{'xFfGF0' * 8}=1A2B", "[redacted:atlassian-token]"),
+        (f"dapi{'0a' * 16}", "[redacted:databricks-token]"),
+        (f"AGE-SECRET-KEY-1{'QPZ8' * 14}", "[redacted:age-key]"),
+        ("Cookie: session=abc; theme=dark", "Cookie: [redacted:cookie]"),
+        ("curl -H 'Cookie: sid=1'", "curl -H 'Cookie: [redacted:cookie]'"),
+        ("machine h login u password x", "machine h login u password [redacted:login-password]"),
+        ("curl -u ann:hunter2 https://h", "curl -u ann:[redacted:command-password] https://h"),
+        ("curl --user=ann:hunter2", "curl --user=ann:[redacted:command-password]"),
+        ("mysql -u root -pX9 shop", "mysql -u root -p[redacted:command-password] shop"),
+        ("\uff47\uff48\uff50_" + "aB3d" * 9, "[redacted:github-token]"),
+        (base64.b64encode(b"ghp_" + b"aB3d" * 9).decode(), "[redacted:packed-secret]"),
+        (base64.urlsafe_b64encode(b"AKIAABCDEFGHIJKLMNOP").decode(), "[redacted:packed-secret]"),
+        ("vscode-remote://ssh/home/al/x.py", "[redacted:path]"),
+        ("/opt/app/x.py", "[redacted:path]"),
         ("cd /home/x/y; ls", "cd [redacted:path]; ls"),
         ("(/private/var/folders/a)", "([redacted:path])"),
         ("see file:///Users/x/a.txt", "see [redacted:path]"),
@@ -353,6 +377,7 @@ UNITS = (
     "eyJ | =eyJ | ghp_ | aaaaaaaaaa | :// | // | aws key  | token  | -----BEGIN PRIVATE KEY----- | a. | a- | @"
     " | <think> | http://a: | sk- | sk_live_ | xoxb-1- |   | \t | gh | arl_a. | C:\\ | \\\\a\\ | /home/ | ~/ | é | ="
     " | 1: | secret= | https://a/share/ | a b  | C:\\a b\\ | AKC | 12345678: | AP1 | AC | file:/"
+    " | hvs. | Cookie: | login a password b  | curl -u a: | curl  | mysql -p | mysql  | \uff47 | QUJD | QUJD- | vscode://"
 )
 
 
