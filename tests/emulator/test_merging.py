@@ -180,6 +180,16 @@ def test_deleting_the_branch_by_api_closes_what_stands_on_it(world: World) -> No
     assert world.timeline(above) == ["base_ref_deleted", "closed"]
 
 
+def test_the_commits_of_a_merge_lead_to_its_pull_request(world: World) -> None:
+    pull = world.open_pull()
+    sha = merge(world, pull["number"], merge_method="squash").json()["sha"]
+    for oid in (sha, pull["head"]["sha"]):
+        listed = world.bot.get(f"{BASE}/commits/{oid}/pulls").json()
+        assert [p["number"] for p in listed] == [pull["number"]]
+    assert world.bot.get(f"{BASE}/commits/{pull['base']['sha']}/pulls").json() == []
+    assert world.bot.get(f"{BASE}/commits/{'a' * 40}/pulls").status_code == 422
+
+
 def test_is_it_merged(world: World) -> None:
     number = world.open_pull()["number"]
     assert world.bot.get(f"{BASE}/pulls/{number}/merge").status_code == 404

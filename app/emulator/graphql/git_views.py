@@ -8,6 +8,7 @@ from typing import Any
 import pygit2
 
 from app.emulator.acts import checks as check_acts
+from app.emulator.associations import pulls_with_commit
 from app.emulator.clock import to_stamp
 from app.emulator.graphql.connections import connection, ordered
 from app.emulator.graphql.views import View, shows, view, viewer_of
@@ -183,12 +184,7 @@ class CommitView(GitObjectView):
         return int(self._stats.files_changed)
 
     def associatedPullRequests(self, info: Any, orderBy: dict[str, Any] | None = None, **page: Any) -> Any:
-        git = self.thing.repo.git
-        pulls = [
-            p
-            for p in self.thing.repo.pulls()
-            if git.is_ancestor(self.oid, p.head_sha) and not git.is_ancestor(self.oid, p.base_sha)
-        ]
+        pulls = pulls_with_commit(self.thing.repo, self.oid)
         return connection("associatedPullRequests", ordered(pulls, orderBy), viewer_of(self.request), **page)
 
     def checkSuites(self, info: Any, filterBy: dict[str, Any] | None = None, **page: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.emulator.acts.forks import fetch_head, network
+from app.emulator.associations import pulls_with_commit
 from app.emulator.errors import ApiError, not_found
 from app.emulator.rest.table import open_repo, render, routes
 from app.emulator.routing import Request, Response, page_bounds, paginated
@@ -30,6 +31,15 @@ def commits(request: Request, owner: str, repo: str) -> Response:
         author=request.query.get("author"),
     )
     return paginated(request, shas, lambda s: render(request).commit(found, s))
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/commits/{sha}/pulls")
+def pulls_of_commit(request: Request, owner: str, repo: str, sha: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "pull_requests")
+    oid = found.git.resolve_commit(sha)
+    if oid is None:
+        raise ApiError(422, f"No commit found for SHA: {sha}")
+    return paginated(request, pulls_with_commit(found, oid), render(request).pull)
 
 
 @routes.add("GET", "/repos/{owner}/{repo}/commits/{name*}")
