@@ -24,14 +24,30 @@ class CuttableProtocol(H11Protocol):
         self.app_state = {**self.app_state, "transport": transport}
 
 
-async def serve(data_dir: Path, host: str, port: int) -> None:
-    """Listen, print the addresses as one JSON line on stdout, serve until told to stop."""
+def listen(host: str, port: int, unix_socket: Path | None) -> list[socket.socket]:
+    """The sockets to serve, the one of the address first. A file left by an earlier run gives way."""
     # The protocol is named because asyncio switches Nagle off only then; unnamed, each answer waits 40 ms.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((host, port))
+    listeners = [socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)]
+    listeners[0].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listeners[0].bind((host, port))
+    if unix_socket is not None:
+        unix_socket.unlink(missing_ok=True)
+        listeners.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        listeners[-1].bind(str(unix_socket))
+    for each in listeners:
+        each.listen(512)
+    return listeners
+
+
+async def serve(data_dir: Path, host: str, port: int, unix_socket: Path | None = None) -> None:
+    """Listen, print the addresses as one JSON line on stdout, serve until told to stop.
+
+    A unix socket is for clients that insist on a host of their own and on https, but can be told a socket to reach
+    it by, as `gh` can.
+    """
+    listeners = listen(host, port, unix_socket)
     app = Server.at(data_dir)
-    app.world.url = f"http://{host}:{listener.getsockname()[1]}"
+    app.world.url = f"http://{host}:{listeners[0].getsockname()[1]}"
     config = uvicorn.Config(
         app,
         http=CuttableProtocol,
@@ -45,9 +61,8 @@ async def serve(data_dir: Path, host: str, port: int) -> None:
         timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
-    listener.listen(512)
     print(json.dumps({"url": app.world.url, "control": app.world.url + CONTROL}), flush=True)
-    await server.serve(sockets=[listener])
+    await server.serve(sockets=listeners)
 
 
 def main() -> None:
@@ -56,10 +71,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder for the bare repositories")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0 lets the system choose")
+    parser.add_argument("--unix-socket", type=Path, help="listen there too (gh config set http_unix_socket PATH)")
     given = parser.parse_args()
     # Ctrl-C ends it as SIGTERM does: after the server's own shutdown, and without a traceback at the terminal.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    asyncio.run(serve(given.data, given.host, given.port))
+    asyncio.run(serve(given.data, given.host, given.port, given.unix_socket))
 
 
 if __name__ == "__main__":

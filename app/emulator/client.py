@@ -34,10 +34,11 @@ class Emulator(IdentityCalls):
         self._http = httpx.Client(base_url=f"{url}/_emulator", timeout=30, trust_env=False, verify=False)
 
     @classmethod
-    def start(cls, data_dir: Path, port: int = 0) -> Self:
+    def start(cls, data_dir: Path, port: int = 0, unix_socket: Path | None = None) -> Self:
         """Spawn the process and wait until it listens. Raises ``RuntimeError`` if it does not."""
+        more = ["--unix-socket", str(unix_socket)] if unix_socket is not None else []
         process = subprocess.Popen(
-            [sys.executable, "-m", "app.emulator", "--data", str(data_dir), "--port", str(port)],
+            [sys.executable, "-m", "app.emulator", "--data", str(data_dir), "--port", str(port), *more],
             stdout=subprocess.PIPE,
             text=True,
             env=os.environ | {"PYTHONPATH": str(_ROOT)},

@@ -76,6 +76,8 @@ class Request:
     identity: Identity
     prefix: str = ""
     query_string: str = ""
+    # The host a client of the unix socket thinks it speaks to; empty for everybody else.
+    believed_host: str = ""
     # What an installation or a fine-grained token must hold for this endpoint, as `x-accepted-github-permissions`.
     accepted: str = ""
     # The points and nodes of a GraphQL document, measured before it is executed.
@@ -90,7 +92,8 @@ class Request:
     @property
     def base_url(self) -> str:
         """The root under which this client reaches the REST API."""
-        return self.world.url + self.prefix
+        root = f"https://{self.believed_host}" if self.believed_host else self.world.url
+        return root + self.prefix
 
     def flag(self, name: str) -> bool:
         """A boolean query parameter."""

@@ -146,6 +146,7 @@ class Server:
             world=self.world,
             identity=identify(self.world, headers.get("authorization")),
             prefix=prefix,
+            believed_host=headers.get("host", "") if _by_unix_socket(scope) else "",
         )
 
     async def _serve(self, request: Request) -> Response | None:
@@ -289,6 +290,12 @@ class Server:
         search = core | {"limit": 30, "used": 0, "remaining": 30, "reset": int(self.world.clock.now()) + 60}
         resources = {"core": core, "graphql": graphql, "search": search}
         return Response.json({"resources": resources, "rate": core})
+
+
+def _by_unix_socket(scope: dict[str, Any]) -> bool:
+    """A unix socket has no port (the ASGI specification, `server`)."""
+    server = scope.get("server")
+    return server is not None and server[1] is None
 
 
 def kind_of(request: Request) -> str:
