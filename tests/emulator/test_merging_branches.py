@@ -158,7 +158,7 @@ def test_merging_branches(world: World) -> None:
     again = merge("main", before[1])
     assert (again.status_code, again.content) == (204, b"")
     world.emulator.commit(REPO, {"a.txt": "other\n"}, branch="release-1")
-    refused(merge("release-1", "42-x"), 409, "Merge Conflict")
+    refused(merge("release-1", "42-x"), 409, "Merge conflict")
     assert world.reader.post(f"{BASE}/merges", json={"base": "main", "head": "42-x"}).status_code == 403
 
 

@@ -97,7 +97,7 @@ def merge_branch(
         return None
     tree = merged_tree(repo.git, base_sha, head_sha)
     if tree is None:
-        raise ApiError(409, "Merge Conflict")
+        raise ApiError(409, "Merge conflict")
     author = signature_of(world, actor.account, email)
     text = message or f"Merge {head} into {base}"
     sha = repo.git.write_commit(tree, [base_sha, head_sha], text, author, web_signature(world))

@@ -112,8 +112,8 @@ def update_branch(request: Request, owner: str, repo: str, number: str) -> Respo
         raise ApiError(403, "user doesn't have permission to update head repository")
     head = check_update(target, request.body.maybe("expected_head_sha", str))
     request.world.background.later(UpdateBranch(target, head, "merge", identity.actor))
-    url = f"{request.world.url}/repos/{found.full_name}/pulls/{target.number}"
-    return Response.json({"message": "Updating pull request branch.", "url": url}, 202)
+    url = f"{request.base_url}/repos/{found.full_name}/pulls/{target.number}"
+    return Response.json({"message": "Updating pull request branch.", "url": url}, 202, {"location": url})
 
 
 @routes.add("POST", "/repos/{owner}/{repo}/merges")
