@@ -141,6 +141,7 @@ def _refusal(answer: httpx.Response) -> Blocked:
             retryable=detail.retryable,
             holder=detail.holder,
             generation=detail.generation,
+            highest_seq=detail.highest_seq,
         )
     except ValueError:  # not our error body, or a code of a newer service
         return _foreign_refusal(answer)

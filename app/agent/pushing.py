@@ -95,7 +95,6 @@ def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bo
         "adopt": adopted,
         "rewind": rewind,
     }
-    begun = writes.begin(home, planned.identity, "push", body)
     ledger = ledger_git.GitLedger(
         clone=home.root,
         ledger_ref=lease.ledger_ref,
@@ -104,16 +103,26 @@ def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bo
         namespace=lease.namespace,
         public_keys=lease.keys(),
     )
-    outcome = ledger.fenced_push(
-        planned.identity.token,
-        lease.branch,
-        planned.code_sha,
-        checkpoint=planned.checkpoint,
-        status=planned.status,
-        request=(begun.key, begun.seq),
-        adopt=adopted,
-        rewind=rewind,
-    )
+    outcome: ledger_git.Pushed | ledger_git.NotPushed
+    for _ in range(writes.TRIES):
+        waiting = writes.unanswered(home, planned.identity, "push")
+        begun = writes.begin(home, planned.identity, "push", body)
+        outcome = ledger.fenced_push(
+            planned.identity.token,
+            lease.branch,
+            planned.code_sha,
+            checkpoint=planned.checkpoint,
+            status=planned.status,
+            request=(begun.key, begun.seq),
+            adopt=adopted,
+            rewind=rewind,
+        )
+        if not isinstance(outcome, ledger_git.Outnumbered):
+            break
+        # The ledger does not know the key, so nothing was pushed under it: the number is learnt, the push is new.
+        writes.settle(home, planned.identity, "push")
+        if not writes.learn(home, planned.identity, outcome.highest) and begun != waiting:
+            break
     if not isinstance(outcome, ledger_git.Pushed):
         raise _refusal(outcome, lease)
     writes.settle(home, planned.identity, "push")
@@ -135,6 +144,9 @@ def _refusal(outcome: ledger_git.NotPushed, lease: HeldLease) -> Refused:
                 generation=outcome.generation,
             )
         )
+    if isinstance(outcome, ledger_git.Outnumbered):
+        remedy = "run `agent-recovery push` again: it says what you know now"
+        return Refused(Blocked(Code.STALE_REQUEST, outcome.reason, remedy, retryable=True))
     if isinstance(outcome, ledger_git.LostRace):
         return Refused(Blocked(Code.LOST_RACE, outcome.reason, "run `agent-recovery push` again", retryable=True))
     if isinstance(outcome, ledger_git.Unheard):

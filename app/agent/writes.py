@@ -1,7 +1,9 @@
 """The holder's writes through the API: evidence, checkpoint, handoff.
 
 Wanted properties (the ownership protocol, R16): key and number are on disk before the call; a call whose answer was
-lost is repeated with the same key and body; a number is never given out twice under one lease.
+lost is repeated with the same key and body; a number is never given out twice under one lease. The file may be lost,
+damaged, or another folder may write under the same lease: the ledger knows the highest number, a refusal tells it, and
+the call is made again above it.
 """
 
 import uuid
@@ -14,9 +16,11 @@ from app.agent.held import Identity
 from app.agent.home import Home
 from app.domain.agent_api import CheckpointRequest, EvidenceRequest, HandoffRequest, WriteAnswer, WriteRequest
 from app.domain.model import Message
-from app.domain.outcome import Refused
+from app.domain.outcome import Code, Refused
 
 FILE = "writes.json"
+TRIES = 5
+"""Of a write whose number others of the same lease keep overtaking."""
 
 _KINDS: dict[str, type[WriteRequest]] = {
     "evidence": EvidenceRequest,
@@ -73,21 +77,45 @@ def settle(home: Home, identity: Identity, operation: str) -> None:
 
 def send(home: Home, service: Service, identity: Identity, operation: str, body: dict[str, Any]) -> WriteAnswer:
     """Carries out a write and returns its answer. Raises Refused; after an unclear outcome the key is kept."""
-    begun = begin(home, identity, operation, body)
-    request = _KINDS[operation].model_validate({**begun.body, "key": begun.key, "seq": begun.seq})
-    try:
-        answer = service.write(identity.token, operation, request)
-    except Refused as refused:
-        if is_definite(refused):
-            settle(home, identity, operation)
-        raise
-    settle(home, identity, operation)
-    return answer
+    for tried in range(1, TRIES + 1):
+        waiting = unanswered(home, identity, operation)
+        begun = begin(home, identity, operation, body)
+        request = _KINDS[operation].model_validate({**begun.body, "key": begun.key, "seq": begun.seq})
+        try:
+            answer = service.write(identity.token, operation, request)
+        except Refused as refused:
+            if is_definite(refused):
+                settle(home, identity, operation)
+            blocked = refused.blocked
+            if blocked.code is not Code.STALE_REQUEST or blocked.highest_seq is None or tried == TRIES:
+                raise
+            if not learn(home, identity, blocked.highest_seq) and begun != waiting:
+                raise
+            continue
+        settle(home, identity, operation)
+        return answer
+    raise AssertionError("unreachable: the last try returns or raises")
+
+
+def learn(home: Home, identity: Identity, highest: int) -> bool:
+    """Counts on from `highest`, the ledger's highest number. False where this folder gave that number out itself: then
+    a later write of its own overtook the refused one, and sending that again would put old over new.
+    """
+    with home.locked():
+        counters = _counters(home, identity)
+        if highest <= counters.seq:
+            return False
+        _save(home, counters, highest, counters.pending)
+        return True
 
 
 def _counters(home: Home, identity: Identity) -> Counters:
     mine = Counters(generation=identity.claims.generation, nonce=identity.claims.nonce)
-    saved = home.load(FILE, Counters)
+    try:
+        saved = home.load(FILE, Counters)
+    except Refused:
+        # Damaged: what it held is learnt again from the ledger, as when it is lost.
+        saved = None
     same_lease = saved is not None and (saved.generation, saved.nonce) == identity.claims.identity
     return saved if saved is not None and same_lease else mine
 

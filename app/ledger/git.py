@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from app.domain.checkpoint import Checkpoint
+from app.domain.fence import highest_seq
 from app.domain.record import AGENT_STATUSES, Answered, Published, Record
 from app.domain.refs import LedgerRefs
 from app.domain.token import Claims, Forged, kid_of, secret_of
@@ -103,6 +104,13 @@ class Unheard(Refused):
 @dataclass(frozen=True)
 class Distrusted(Refused):
     """The ledger on the remote is damaged or forged, or a newer version wrote it: nothing is built on it."""
+
+
+@dataclass(frozen=True)
+class Outnumbered(Refused):
+    """The request is new and its number is not: the ledger knows one of this lease up to `highest` (R16)."""
+
+    highest: int
 
 
 NotPushed = FencedOut | Foreign | LostRace | Refused
@@ -197,11 +205,12 @@ class GitLedger:
     ) -> Pushed | NotPushed:
         """Publish `code_sha` on the ticket branch together with a ledger commit that says so.
 
-        `request`: idempotency key and number; a key the ledger knows gets its answer and nothing is pushed. The branch
-        must stand at what is published; elsewhere it is Foreign, unless `adopt` is exactly its head and the work
-        contains it, or `rewind` puts the branch back and keeps the foreign head under `recovered/`. A push that was
-        carried out unheard is found in the ledger; of two pushers one wins and the other starts from its result; once
-        the lease is gone every answer is FencedOut.
+        `request`: idempotency key and number; a key the ledger knows gets its answer and nothing is pushed, another
+        whose number is not above those the ledger knows of this lease is Outnumbered. The branch must stand at what is
+        published; elsewhere it is Foreign, unless `adopt` is exactly its head and the work contains it, or `rewind`
+        puts the branch back and keeps the foreign head under `recovered/`. A push that was carried out unheard is found
+        in the ledger; of two pushers one wins and the other starts from its result; once the lease is gone every answer
+        is FencedOut.
         """
         content = self._content(token, branch, code_sha, checkpoint, status, request, adopt, rewind)
         if isinstance(content, Refused):
@@ -284,6 +293,8 @@ class GitLedger:
         # Past this fence the whole tail is of our own lease, and so was checked with our own secret.
         if fenced := _fence(record, claims):
             return fenced
+        if content.request and content.request[1] <= (highest := highest_seq(record, claims)):
+            return Outnumbered(f"request {content.request[1]} is older than one already carried out", highest)
         route = self._branch(seen.branch, record, content)
         if not isinstance(route, _Branch):
             return route

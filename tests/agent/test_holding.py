@@ -78,7 +78,7 @@ def test_other_content_overtakes_an_unanswered_write(world: World, here: Path) -
     ("status", "code", "exit_code"),
     [
         (409, "stale_generation", 3),
-        (409, "stale_request", 3),
+        (409, "stale_request", 5),
         (409, "ended", 3),
         (409, "mode_observe", 4),
         (409, "writes_off", 4),

@@ -16,7 +16,19 @@ from app.domain.checkpoint import Checkpoint
 from app.domain.record import Answered, Record
 from app.ledger.clone import Clone, PushedRefs, PushFailed, Unreachable
 from app.ledger.codec import Draft, Entry, blob_bytes, commit_bytes, draft, tree_bytes
-from app.ledger.git import Distrusted, FencedOut, Foreign, GitLedger, Gone, LostRace, Pushed, Refused, Seen, seal_age
+from app.ledger.git import (
+    Distrusted,
+    FencedOut,
+    Foreign,
+    GitLedger,
+    Gone,
+    LostRace,
+    Outnumbered,
+    Pushed,
+    Refused,
+    Seen,
+    seal_age,
+)
 
 BRANCH = "ticket/42-sort"
 LEDGER = "refs/agent-recovery/active/42"
@@ -562,3 +574,16 @@ def test_the_chain_of_many_pushes_is_believed(remote: Remote, agent: Agent, writ
     judged = writers.verify(*seen.entries)
     assert judged.tail == 5
     assert json.loads(seen.entries[0].record_text or "")["renewals"] == 5
+
+
+def test_a_new_request_with_an_old_number_pushes_nothing(agent: Agent, remote: Remote) -> None:
+    sha = agent.commit()
+    assert isinstance(agent.push(sha, request=("key-one-1", 7)), Pushed)
+    before = remote.refs()
+    late = agent.push(agent.commit("more.txt"), request=("key-two-2", 7))
+    assert isinstance(late, Outnumbered)
+    assert late.highest == 7
+    assert remote.refs() == before
+    known = agent.push(sha, request=("key-one-1", 1))
+    assert isinstance(known, Pushed)
+    assert known.code_sha == sha
