@@ -296,7 +296,9 @@ def no_step_redone(observer: Observer, place: Place, *, steps: Sequence[str], do
 
 @looks
 def ready(observer: Observer, place: Place, *, generation: int, steps: Sequence[str]) -> Proved:
-    """The ledger says `ready` under the present lease, for the branch's head, with every step completed."""
+    """The ledger says `ready` under the present lease, for the branch's head, with every step completed; the handoff
+    comment and the check-run have followed it.
+    """
     newest = observer.ledger(place.ticket)[0]
     require(newest.record["status"] == "ready", f"the ledger says {newest.record['status']}, not ready")
     require(newest.generation == generation, f"the ledger is at generation {newest.generation}")
@@ -305,6 +307,12 @@ def ready(observer: Observer, place: Place, *, generation: int, steps: Sequence[
     completed = {step["id"] for step in newest.record["checkpoint"]["completed_steps"]}
     require(completed == set(steps), f"completed are steps {sorted(completed)}")
     require("ed25519:" in newest.commit.message, "the service has not sealed it")
+    for name, image in (("handoff comment", comment(observer, place)), ("check-run", check(observer, place))):
+        if isinstance(image, NotProved):
+            raise Unproved(image.why)
+        shown = next(e for e in observer.ledger(place.ticket) if e.sha == image.evidence["ledger_commit"])
+        follows = shown.record["status"] == "ready" and shown.generation == generation
+        require(follows, f"the {name} still shows sequence {shown.sequence}, {shown.record['status']}")
     return Proved(
         f"generation {generation} is ready at {head[:12]}",
         {"ledger_commit": newest.sha, "sequence": newest.sequence, "head": head, "completed": sorted(completed)},

@@ -237,7 +237,9 @@ class Story:
                     return Proved("projected")
             return NotProved("the evidence is not projected")
 
-        self.ask("the evidence's projection", projected)
+        proof = self.ask("the evidence's projection", projected)
+        if isinstance(proof, NotProved):
+            raise StoryStopped(f"the recovery was not counted: {proof.why}")
         served = world.app_requests(claim.before, world.requests_served())
         self.result.recovery_requests_by_step, self.result.apart = sort_requests(served, claim, evidence)
         self.result.recovery_requests = sum(self.result.recovery_requests_by_step.values())

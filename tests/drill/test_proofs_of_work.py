@@ -179,13 +179,23 @@ def test_no_step_redone_sees_rewritten_commits(scene: Scene) -> None:
 
 
 def test_ready_needs_a_sealed_ready_for_the_head(scene: Scene) -> None:
-    scene.begin("1", "2")
+    scene.install()
+    head = scene.begin("1", "2")
+    pull = scene.open_pull()
+    comment = pull.create_issue_comment("<!-- agent-recovery:handoff:1 -->\n" + scene.checkpoint_text())
+    scene.show_check(head)
 
     def look() -> Proof:
         return proofs.ready(scene.observer, scene.place, generation=1, steps=("1", "2"))
 
     assert_not_proved(look(), "working")
     scene.write_ledger("checkpoint", status="ready")
+    assert_not_proved(look(), "the check-run still shows sequence")
+    scene.show_check(head)
+    assert_proved(look())
+    comment.delete()
+    assert_not_proved(look(), "0 handoff comments")
+    pull.create_issue_comment("<!-- agent-recovery:handoff:1 -->\n" + scene.checkpoint_text())
     assert_proved(look())
     scene.work("3")
     scene.push()
