@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from app.controller.database import Database
-from app.controller.pokes import CLAIM, Extension, Poke, PokeStore, Settlement
+from app.controller.pokes import CLAIM, Extension, First, Poke, PokeStore, Settlement
 
 KEY = "octo-org/demo#42"
 
@@ -97,6 +97,19 @@ async def test_what_waits_longest_comes_first(store, clock):
         await store.poke(f"octo-org/demo#{number}", due_at=clock.now - timedelta(seconds=number))
     order = [(await taken(store)).key for _ in range(3)]
     assert order == ["octo-org/demo#3", "octo-org/demo#2", "octo-org/demo#1"]
+
+
+async def test_neither_tickets_nor_repositories_starve_behind_the_other(store, clock):
+    await store.poke(*(f"octo-org/r{n}" for n in range(50)), "installation:7")
+    clock.forward(1)
+    await store.poke(KEY)
+    first, other = await store.take("one", First.TICKETS), await store.take("two", First.OTHERS)
+    assert first is not None
+    assert other is not None
+    assert first.key == KEY
+    assert "#" not in other.key
+    # Who finds nothing of its kind helps with the other.
+    assert await store.take("one", First.TICKETS) is not None
 
 
 async def test_a_killed_workers_key_is_taken_by_another_within_thirty_seconds(store, clock):

@@ -122,6 +122,18 @@ async def test_a_repository_that_went_away_is_not_looked_at_again_for_ever(world
     assert await controller._loop._run(gone) is None
 
 
+async def test_an_installation_that_comes_back_is_looked_at_whole(world: LoopWorld) -> None:
+    _refs(world, REPO, ["active/7"])
+    _more(world, "acme", "barn", [8])
+    controller = world.controller()
+    await world.pokes.poke(f"installation:{_installation(world, 'acme')}")
+    back = await world.pokes.take("test")
+    assert back is not None
+    assert await controller._loop._run(back) is None
+    await world.pokes.settle(back, None)
+    assert sorted(await world.poked()) == ["acme/barn#8", "acme/shop#7"]
+
+
 async def _until_a_pull_request(world: LoopWorld, controller: Controller) -> None:
     stop, deadline = asyncio.Event(), time.monotonic() + 30
     working = asyncio.create_task(controller.work(stop))
