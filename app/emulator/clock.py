@@ -7,14 +7,20 @@ from datetime import UTC, datetime
 
 
 class Clock:
-    """Real time plus an offset that the control path moves; it never stands still."""
+    """Real time plus an offset that the control path moves; it stands still only while it is frozen."""
 
     def __init__(self) -> None:
         self._offset = 0.0
+        self._standing: float | None = None
+
+    @property
+    def frozen(self) -> bool:
+        """Does it stand still?"""
+        return self._standing is not None
 
     def now(self) -> float:
         """Seconds since the epoch by the emulated clock."""
-        return time.time() + self._offset
+        return self._standing if self._standing is not None else time.time() + self._offset
 
     def stamp(self) -> str:
         """The present as GitHub writes it: UTC, whole seconds, ending in Z."""
@@ -22,11 +28,22 @@ class Clock:
 
     def advance(self, seconds: float) -> None:
         """Move the clock by ``seconds``; negative values move it back."""
-        self._offset += seconds
+        self.set(self.now() + seconds)
 
     def set(self, epoch: float) -> None:
-        """Make ``epoch`` (seconds) the present; time goes on from there."""
+        """Make ``epoch`` (seconds) the present; time goes on from there unless it is frozen."""
         self._offset = epoch - time.time()
+        if self._standing is not None:
+            self._standing = epoch
+
+    def freeze(self) -> None:
+        """Stand still at the present until :meth:`run`."""
+        self._standing = self.now()
+
+    def run(self) -> None:
+        """Go on from where it stood."""
+        now, self._standing = self.now(), None
+        self.set(now)
 
 
 def to_stamp(epoch: float) -> str:

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 from app.emulator.acts import issues as issue_acts
 from app.emulator.acts import refs as ref_acts
 from app.emulator.acts.events import announce_installation
-from app.emulator.clock import from_stamp, to_stamp
 from app.emulator.errors import ApiError
-from app.emulator.faults import Fault
 from app.emulator.render import Render
 from app.emulator.repo_settings import changed as changed_settings
 from app.emulator.repos import RefChange
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from app.emulator.server import Server
 
 router = Router()
-_FLUSH_S = 5.0
 
 
 async def control(server: Server, request: Request) -> Response:
@@ -267,23 +264,6 @@ def add_comment(server: Server, request: Request) -> Any:
     return Render(server.world).comment(comment)
 
 
-@router.add("GET", "/clock")
-def clock(server: Server, request: Request) -> Any:
-    now = server.world.clock.now()
-    return {"now": to_stamp(now), "epoch": now}
-
-
-@router.add("POST", "/clock")
-def set_clock(server: Server, request: Request) -> Any:
-    body = request.body
-    if "advance_s" in body:
-        server.world.clock.advance(float(body.data["advance_s"]))
-    if "set" in body:
-        wanted = body.data["set"]
-        server.world.clock.set(from_stamp(wanted) if isinstance(wanted, str) else float(wanted))
-    return clock(server, request)
-
-
 @router.add("GET", "/requests")
 def requests(server: Server, request: Request) -> Any:
     return server.traffic.since(int(request.query.get("since", "0")))
@@ -316,69 +296,8 @@ def switches(server: Server, request: Request) -> Any:
     return {"repo": name} | values
 
 
-@router.add("POST", "/faults")
-def add_fault(server: Server, request: Request) -> Any:
-    server.faults.orders.append(Fault.from_order(request.body.data))
-    return {"orders": len(server.faults.orders)}
-
-
-@router.add("GET", "/faults")
-def list_faults(server: Server, request: Request) -> Any:
-    return [{"kind": f.kind, "left": f.times, "hits": f.hits} for f in server.faults.orders]
-
-
-@router.add("DELETE", "/faults")
-def clear_faults(server: Server, request: Request) -> Any:
-    server.faults.orders.clear()
-    return {"orders": 0, "deferred": len(server.deferred)}
-
-
-@router.add("GET", "/deliveries")
-def deliveries(server: Server, request: Request) -> Any:
-    return [
-        {
-            "id": d.id,
-            "guid": d.guid,
-            "app": d.app.slug,
-            "event": d.event,
-            "action": d.action,
-            "status": d.status,
-            "status_code": d.status_code,
-            "redelivery": d.redelivery,
-            "delivered_at": d.delivered_at,
-            "installation_id": d.installation_id,
-            "repository_id": d.repository_id,
-            "payload": d.body.decode(),
-        }
-        for d in server.world.deliveries.log
-    ]
-
-
 @router.add("POST", "/reset")
 async def reset(server: Server, request: Request) -> Any:
     """Forget everything: people, Apps, repositories, clock, faults, logs."""
     await server.reset()
     return {}
-
-
-@router.add("POST", "/deliveries/flush")
-async def flush(server: Server, request: Request) -> Any:
-    server.world.background.run_all()
-    seconds = float(request.body.data.get("timeout_s", _FLUSH_S))
-    return {"pending": await server.world.deliveries.flush(seconds)}
-
-
-@router.add("POST", "/deliveries/mode")
-def delivery_mode(server: Server, request: Request) -> Any:
-    server.world.deliveries.set_mode(request.body.need("mode", str))
-    return {"mode": server.world.deliveries.mode, "pending": server.world.deliveries.pending}
-
-
-@router.add("POST", "/deliveries/replay")
-def replay(server: Server, request: Request) -> Any:
-    """Deliver again by id or by GUID, the newest attempt's bytes."""
-    wanted = request.body.data
-    for delivery in reversed(server.world.deliveries.log):
-        if delivery.id == wanted.get("id") or delivery.guid == wanted.get("guid"):
-            return {"id": server.world.deliveries.redeliver(delivery).id, "guid": delivery.guid}
-    raise ApiError(404, "There is no such delivery")

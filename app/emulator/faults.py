@@ -1,78 +1,141 @@
-"""Faults a test orders: which requests they hit, how often, and what happens to the answer."""
+"""Faults somebody orders: what they hit, how often, and the log from which a run can be played again.
+
+An order counts every occurrence that fits it, whether or not it strikes. From the ``nth`` on it strikes ``times``
+times; with a ``probability`` it draws for each occurrence from its own ``seed``. Orders are asked in the order they
+were loaded, and at most one strikes an occurrence.
+"""
 
 from __future__ import annotations
 
 import json
+import random
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from app.emulator.errors import ApiError
 
-KINDS = (
+REQUEST_KINDS = (
     "drop_before",
     "drop_after",
     "status",
     "status_after",
     "delay",
+    "delay_after",
+    "pause",
+    "pause_after",
     "late",
     "graphql_error",
     "partial",
+    "rate_limit",
+    "secondary_limit",
+    "revoke_token",
+    "refuse_custom_refs",
+    "refuse_update_refs",
+    "clock_jump",
+    "lag",
 )
+DELIVERY_KINDS = (
+    "delivery_drop",
+    "delivery_duplicate",
+    "delivery_hold",
+    "delivery_delay",
+    "delivery_reorder",
+)
+_REQUEST_MATCH = ("method", "path_regex", "operation", "kind", "identity")
+_DELIVERY_MATCH = ("event", "action", "app")
+_HOW_OFTEN = ("nth", "times", "probability", "seed")
+_WHAT = ("code", "body", "headers", "seconds", "after")
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """Something an order may hit: a request (``n`` is its number in the log) or a delivery (by its id)."""
+
+    n: int
+    members: dict[str, str | None]
+    operations: tuple[str, ...] = ()
+
+    def fits(self, match: dict[str, Any]) -> bool:
+        """Do all members of the match agree?"""
+        for name, wanted in match.items():
+            if name == "operation":
+                if wanted not in self.operations:
+                    return False
+            elif name == "path_regex":
+                if re.search(wanted, self.members["path"] or "") is None:
+                    return False
+            elif self.members[name] != wanted:
+                return False
+        return True
 
 
 @dataclass
 class Fault:
-    """One order. ``times`` counts down; it is spent at zero."""
+    """One order. ``times`` None strikes for ever."""
 
+    id: int
     kind: str
-    times: int
-    method: str | None = None
-    path_regex: re.Pattern[str] | None = None
-    operation: str | None = None
-    request_kind: str | None = None
-    identity: str | None = None
+    match: dict[str, Any]
+    nth: int = 1
+    times: int | None = 1
+    probability: float = 1.0
+    seed: int = 0
     code: int = 502
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     after: int = 1
+    seen: int = 0
     hits: int = 0
 
+    def __post_init__(self) -> None:
+        self._random = random.Random(self.seed)
+
     @classmethod
-    def from_order(cls, order: dict[str, Any]) -> Fault:
+    def from_order(cls, number: int, order: dict[str, Any]) -> Fault:
         """Read an order of the control path. Raises 422."""
-        match = order.get("match", {})
-        if order.get("kind") not in KINDS:
-            raise ApiError(422, f"Unknown fault kind {order.get('kind')!r}; known: {', '.join(KINDS)}")
-        unknown = set(match) - {"method", "path_regex", "operation", "kind", "identity"}
+        kind = order.get("kind")
+        if kind not in REQUEST_KINDS + DELIVERY_KINDS:
+            known = ", ".join(REQUEST_KINDS + DELIVERY_KINDS)
+            raise ApiError(422, f"Unknown fault kind {kind!r}; known: {known}")
+        unknown = set(order) - {"kind", "match", *_HOW_OFTEN, *_WHAT}
+        if unknown:
+            raise ApiError(422, f"Unknown members of an order: {', '.join(sorted(unknown))}")
+        match = {k: v for k, v in order.get("match", {}).items() if v is not None}
+        unknown = set(match) - set(_REQUEST_MATCH if kind in REQUEST_KINDS else _DELIVERY_MATCH)
         if unknown:
             raise ApiError(422, f"Unknown match members: {', '.join(sorted(unknown))}")
-        return cls(
-            kind=order["kind"],
-            times=int(order.get("times", 1)),
-            method=match.get("method"),
-            path_regex=re.compile(match["path_regex"]) if match.get("path_regex") else None,
-            operation=match.get("operation"),
-            request_kind=match.get("kind"),
-            identity=match.get("identity"),
-            code=int(order.get("code", 502)),
-            body=order.get("body"),
-            headers={k.lower(): str(v) for k, v in order.get("headers", {}).items()},
-            seconds=float(order.get("seconds", 0)),
-            after=int(order.get("after", 1)),
-        )
+        try:
+            re.compile(match.get("path_regex", ""))
+            return cls(
+                id=number,
+                kind=kind,
+                match=match,
+                nth=int(order.get("nth", 1)),
+                times=None if order.get("times", 1) is None else int(order.get("times", 1)),
+                probability=float(order.get("probability", 1)),
+                seed=int(order.get("seed", 0)),
+                code=int(order.get("code", 502)),
+                body=order.get("body"),
+                headers={k.lower(): str(v) for k, v in order.get("headers", {}).items()},
+                seconds=float(order.get("seconds", 0)),
+                after=int(order.get("after", 1)),
+            )
+        except (TypeError, ValueError, re.error) as error:
+            raise ApiError(422, f"An order cannot be read: {error}") from None
 
-    def fits(self, method: str, path: str, kind: str, operations: list[str], identity: str) -> bool:
-        """Does the fault hit this request? Every member that is given must agree."""
-        return (
-            self.times > 0
-            and self.method in (None, method)
-            and (self.path_regex is None or self.path_regex.search(path) is not None)
-            and (self.operation is None or self.operation in operations)
-            and self.request_kind in (None, kind)
-            and self.identity in (None, identity)
-        )
+    @property
+    def left(self) -> int | None:
+        """How often it may strike still; None is for ever."""
+        return None if self.times is None else self.times - self.hits
+
+    def strikes(self) -> bool:
+        """Count an occurrence that fits: does it strike?"""
+        self.seen += 1
+        # Drawn for every occurrence, so that the n-th has the same luck whatever struck before.
+        lucky = self.probability >= 1 or self._random.random() < self.probability
+        return lucky and self.seen >= self.nth and (self.left is None or self.left > 0)
 
     def payload(self, default: str) -> bytes:
         """The body of a forced answer."""
@@ -80,18 +143,66 @@ class Fault:
             return self.body.encode()
         return json.dumps(self.body if self.body is not None else {"message": default}).encode()
 
+    def once(self, nth: int) -> dict[str, Any]:
+        """The order that does at the n-th occurrence what this one did there, and nothing else."""
+        what = {name: getattr(self, name) for name in _WHAT}
+        unsaid: dict[str, Any] = {"code": 502, "body": None, "headers": {}, "seconds": 0.0, "after": 1}
+        kept = {name: value for name, value in what.items() if value != unsaid[name]}
+        return {"kind": self.kind, "match": self.match, "nth": nth} | kept
+
+    def shown(self) -> dict[str, Any]:
+        """The order as the control path lists it."""
+        return {"id": self.id, "kind": self.kind, "left": self.left, "hits": self.hits, "seen": self.seen}
+
+
+@dataclass(frozen=True)
+class Strike:
+    """A fault that happened: the order, its occurrence, and what was hit."""
+
+    fault: int
+    kind: str
+    nth: int
+    n: int
+    hit: dict[str, str | None]
+
 
 class Faults:
-    """All orders, the oldest first."""
+    """All orders, the oldest first, and what they did."""
 
     def __init__(self) -> None:
         self.orders: list[Fault] = []
+        self.strikes: list[Strike] = []
+        self._script: list[dict[str, Any]] = []
+        self._loaded = 0
 
-    def take(self, method: str, path: str, kind: str, operations: list[str], identity: str) -> Fault | None:
-        """The first fault that hits the request, counted down; None when the request goes its way."""
+    def load(self, orders: list[Any]) -> list[Fault]:
+        """Add orders, all of them or, when one cannot be read, none. Raises 422."""
+        if not all(isinstance(order, dict) for order in orders):
+            raise ApiError(422, "An order is a JSON object")
+        read = [Fault.from_order(self._loaded + 1 + index, order) for index, order in enumerate(orders)]
+        self._loaded += len(read)
+        self.orders += read
+        return read
+
+    def take(self, occurrence: Occurrence) -> Fault | None:
+        """The order that strikes, counted and logged; None when all goes its way."""
+        chosen: Fault | None = None
+        request = "path" in occurrence.members
         for fault in self.orders:
-            if fault.fits(method, path, kind, operations, identity):
-                fault.times -= 1
-                fault.hits += 1
-                return fault
-        return None
+            if (fault.kind in REQUEST_KINDS) is not request or not occurrence.fits(fault.match):
+                continue
+            if fault.strikes() and chosen is None:
+                chosen = fault
+        if chosen is not None:
+            chosen.hits += 1
+            self.strikes.append(Strike(chosen.id, chosen.kind, chosen.seen, occurrence.n, occurrence.members))
+            self._script.append(chosen.once(chosen.seen))
+        return chosen
+
+    def log(self) -> dict[str, Any]:
+        """What struck, and the ``orders`` that make it strike so again when they are loaded where these were."""
+        return {"strikes": [asdict(s) for s in self.strikes], "orders": list(self._script)}
+
+    def clear(self) -> None:
+        """Forget the orders; what they did stays in the log."""
+        self.orders.clear()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -12,13 +11,20 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
-from app.emulator import check_controls, identity_controls, limit_controls, smart_http
+from app.emulator import (
+    check_controls,
+    delivery_controls,
+    fault_controls,
+    identity_controls,
+    limit_controls,
+    smart_http,
+)
 from app.emulator.acts.checks import mark_stale
 from app.emulator.auth import Identity, identify, permission_headers
 from app.emulator.contributions import check_contribution
 from app.emulator.control import control
+from app.emulator.disturb import Disturber
 from app.emulator.errors import ApiError, not_found
-from app.emulator.faults import Fault, Faults
 from app.emulator.graphql.costs import Measured
 from app.emulator.graphql.execute import GraphQL
 from app.emulator.moved import by_name, redirection
@@ -42,19 +48,16 @@ from app.emulator.world import World
 CONTROL = "/_emulator"
 _DAY_S = 86_400
 # Importing these modules adds their calls to the control path.
-CONTROL_MODULES = (check_controls, identity_controls, limit_controls)
+CONTROL_MODULES = (
+    check_controls,
+    delivery_controls,
+    fault_controls,
+    identity_controls,
+    limit_controls,
+)
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
-
-
-@dataclass
-class Deferred:
-    """A request whose effect comes late: after ``left`` more requests."""
-
-    left: int
-    request: Request
-    entry: Entry
 
 
 @dataclass
@@ -63,11 +66,13 @@ class Server:
 
     world: World
     traffic: Traffic = field(default_factory=Traffic)
-    faults: Faults = field(default_factory=Faults)
     graphql: GraphQL = field(default_factory=GraphQL)
-    deferred: list[Deferred] = field(default_factory=list)
 
     _sender: asyncio.Task[None] | None = None
+
+    def __post_init__(self) -> None:
+        self.disturber = Disturber(self)
+        self.world.deliveries.faults = self.disturber.faults
 
     @classmethod
     def at(cls, data_dir: Path) -> Server:
@@ -107,7 +112,10 @@ class Server:
         data_dir, url = self.world.data_dir, self.world.url
         self.world = World(data_dir)
         self.world.url = url
-        self.traffic, self.faults, self.deferred = Traffic(), Faults(), []
+        self.traffic = Traffic()
+        self.disturber.release()
+        self.disturber = Disturber(self)
+        self.world.deliveries.faults = self.disturber.faults
         self._sender = asyncio.create_task(self.world.deliveries.run())
 
     async def _stop_sending(self) -> None:
@@ -166,11 +174,9 @@ class Server:
             route=f"{request.method} {found[0].pattern}" if found else f"{request.method} {kind}",
             refs=ref_commands(request, kind, operations),
         )
-        fault = self.faults.take(request.method, request.path, kind, operations, request.identity.label)
         with self.world.secondary.under_way(request.identity.key):
-            response = await self._with_fault(request, entry, fault)
-        entry.status = response.status if response is not None else -1
-        await self._run_deferred()
+            response = await self.disturber.serve(request, entry)
+        await self.disturber.run_deferred()
         self.world.background.request_done()
         return response
 
@@ -180,41 +186,6 @@ class Server:
         if abs(now - self.world.looked_for_stale) > _DAY_S:
             self.world.looked_for_stale = now
             mark_stale(self.world)
-
-    async def _with_fault(self, request: Request, entry: Entry, fault: Fault | None) -> Response | None:
-        if fault is None:
-            return await self.answer(request, entry)
-        if fault.kind == "delay":
-            await asyncio.sleep(fault.seconds)
-            return await self.answer(request, entry)
-        if fault.kind == "late":
-            self.deferred.append(Deferred(fault.after + 1, request, entry))
-            return None
-        if fault.kind == "drop_before":
-            return None
-        if fault.kind == "status":
-            return self._forced(fault)
-        if fault.kind == "graphql_error":
-            message = fault.body if isinstance(fault.body, str) else "Something went wrong (ordered fault)"
-            return Response.json({"data": None, "errors": [{"message": message}]})
-        response = await self.answer(request, entry)
-        if fault.kind == "drop_after":
-            return None
-        if fault.kind == "status_after":
-            return self._forced(fault)
-        return _partial(response)
-
-    def _forced(self, fault: Fault) -> Response:
-        headers = {"content-type": "application/json; charset=utf-8"} | fault.headers
-        return Response(fault.code, fault.payload("Server Error"), headers)
-
-    async def _run_deferred(self) -> None:
-        for late in self.deferred:
-            late.left -= 1
-        due = [late for late in self.deferred if late.left <= 0]
-        self.deferred = [late for late in self.deferred if late.left > 0]
-        for late in due:
-            await self.answer(late.request, late.entry)
 
     async def answer(self, request: Request, entry: Entry) -> Response:
         """Execute a request as GitHub would, without faults. A fault of our own is a 500, told on stderr."""
@@ -284,6 +255,14 @@ class Server:
             response.headers |= {"etag": etag(identity.key, response.body)} | last_modified(response)
         return response
 
+    def dispatched(self, request: Request, kind: str) -> Response:
+        """The answer to a read, without what it costs or counts; a refusal is an answer too."""
+        measured = self.graphql.measure(request) if kind == "graphql" else Measured()
+        try:
+            return self._dispatch(request, kind, measured)
+        except ApiError as error:
+            return Response.json(error.body(), error.status)
+
     def _rate_limit(self, identity: Identity) -> Response:
         rates = self.world.rates
         core, graphql = (rates.shown(identity.key, b) for b in ("core", "graphql"))
@@ -311,23 +290,3 @@ def kind_of(request: Request) -> str:
 
 def _for_bare_app(pattern: str) -> bool:
     return pattern.startswith(("/app", "/apps/", "/meta")) or pattern.endswith("/installation")
-
-
-def _partial(response: Response) -> Response:
-    """Half of an answer: GraphQL data with an error beside it and its last top-level field null."""
-    try:
-        data = json.loads(response.body)
-    except ValueError:
-        return response
-    if isinstance(data, dict) and isinstance(data.get("data"), dict) and data["data"]:
-        last = list(data["data"])[-1]
-        data["data"][last] = None
-        error = {
-            "type": "RESOURCE_LIMITS_EXCEEDED",
-            "path": [last],
-            "message": "Resource limits for this query exceeded.",
-        }
-        data["errors"] = [*data.get("errors", []), error]
-    elif isinstance(data, list):
-        data = data[: len(data) // 2]
-    return Response.json(data, response.status, {k: v for k, v in response.headers.items() if k != "etag"})

@@ -52,6 +52,8 @@ class App:
     webhook_secret: str | None
     hook_id: int
     created_at: str
+    hook_content_type: str = "json"
+    hook_insecure_ssl: str = "0"
 
     @property
     def node_id(self) -> str:

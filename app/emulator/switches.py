@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 from app.emulator.errors import ApiError
 
 # Each switch with its values; the first is what holds unless something is set.
@@ -36,4 +40,18 @@ class Switches:
 
     def refused(self, repo_id: int, name: str) -> bool:
         """Is this behaviour switched off for the repository?"""
-        return self.value(repo_id, name) == "refused"
+        return self.value(repo_id, name) == "refused" or _for_now.get() == name
+
+
+# Each request is served in a context of its own, so a push that takes long switches off nothing for its neighbours.
+_for_now: ContextVar[str | None] = ContextVar("refused for now", default=None)
+
+
+@contextmanager
+def refused_for_now(name: str | None) -> Iterator[None]:
+    """Switch one behaviour off for the present request alone; None leaves all as it is."""
+    token = _for_now.set(name)
+    try:
+        yield
+    finally:
+        _for_now.reset(token)

@@ -1,6 +1,7 @@
 """REST, one subject a file; every module adds its routes to :data:`app.emulator.rest.table.routes`."""
 
 from app.emulator.rest import (
+    app_hook,
     apps,
     check_suites,
     checks,
@@ -27,6 +28,7 @@ __all__ = [
     "contents",
     "forks",
     "git_data",
+    "app_hook",
     "git_refs",
     "issues",
     "merging",

@@ -1,4 +1,4 @@
-"""Apps, installations, installation tokens, the App's webhook deliveries."""
+"""Apps, installations, installation tokens."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from app.emulator.acts.events import announce_installation
 from app.emulator.clock import to_stamp
 from app.emulator.errors import ApiError, forbidden_to_app, not_found
 from app.emulator.rest.table import render, routes
-from app.emulator.routing import Request, Response, page_bounds, paginated
+from app.emulator.routing import Request, Response, paginated
 from app.emulator.state import Actor, App, Installation, Permissions, Repository
-from app.emulator.webhooks import Delivery
 
 _LEVELS = {"read": 1, "write": 2, "admin": 3}
 _MEMBERS = '["read", "write", "admin"]'
 MAX_TOKEN_REPOSITORIES = 500
 
 
-def _bare_app(request: Request) -> App:
+def bare_app(request: Request) -> App:
+    """The App that asks as itself, by its JWT. Raises 401."""
     app = request.identity.app
     if app is None or request.identity.installation is not None:
         raise ApiError(401, "A JSON web token could not be decoded")
@@ -26,7 +26,7 @@ def _bare_app(request: Request) -> App:
 
 
 def _own_installation(request: Request, number: str) -> Installation:
-    app = _bare_app(request)
+    app = bare_app(request)
     installation = request.world.installations.get(int(number))
     if installation is None or installation.app is not app:
         raise not_found()
@@ -35,7 +35,7 @@ def _own_installation(request: Request, number: str) -> Installation:
 
 @routes.add("GET", "/app")
 def current_app(request: Request) -> Response:
-    app = _bare_app(request)
+    app = bare_app(request)
     count = sum(1 for i in request.world.installations.values() if i.app is app)
     return Response.json(render(request).app(app, count))
 
@@ -50,7 +50,7 @@ def app_by_slug(request: Request, slug: str) -> Response:
 
 @routes.add("GET", "/app/installations")
 def installations(request: Request) -> Response:
-    app = _bare_app(request)
+    app = bare_app(request)
     own = [i for i in request.world.installations.values() if i.app is app]
     return paginated(request, own, render(request).installation)
 
@@ -70,7 +70,7 @@ def uninstall(request: Request, number: str) -> Response:
 
 @routes.add("GET", "/repos/{owner}/{repo}/installation")
 def installation_of_repo(request: Request, owner: str, repo: str) -> Response:
-    app = _bare_app(request)
+    app = bare_app(request)
     found = request.world.repo(owner, repo)
     for candidate in request.world.installations_on(found, suspended=True) if found else []:
         if candidate.app is app:
@@ -81,7 +81,7 @@ def installation_of_repo(request: Request, owner: str, repo: str) -> Response:
 @routes.add("GET", "/users/{login}/installation")
 @routes.add("GET", "/orgs/{login}/installation")
 def installation_of_account(request: Request, login: str) -> Response:
-    app = _bare_app(request)
+    app = bare_app(request)
     for candidate in request.world.installations.values():
         if candidate.app is app and candidate.account.login.lower() == login.lower():
             return Response.json(render(request).installation(candidate))
@@ -159,66 +159,3 @@ def installation_repositories(request: Request) -> Response:
         raise forbidden_to_app()
     repos = [r for r in request.world.repos.values() if request.identity.covers(r)]
     return paginated(request, repos, render(request).repository, key="repositories")
-
-
-def _delivery(delivery: Delivery) -> dict[str, Any]:
-    return {
-        "id": delivery.id,
-        "guid": delivery.guid,
-        "delivered_at": delivery.delivered_at,
-        "redelivery": delivery.redelivery,
-        "duration": delivery.duration,
-        "status": delivery.status,
-        "status_code": delivery.status_code,
-        "event": delivery.event,
-        "action": delivery.action,
-        "installation_id": delivery.installation_id,
-        "repository_id": delivery.repository_id,
-        "throttled_at": None,
-    }
-
-
-@routes.add("GET", "/app/hook/deliveries")
-def deliveries(request: Request) -> Response:
-    app = _bare_app(request)
-    _, size = page_bounds(request)
-    cursor = request.query.get("cursor", "")
-    own = [d for d in reversed(request.world.deliveries.log) if d.app is app and d.status != "pending"]
-    wanted = request.query.get("status")
-    if wanted == "success":
-        own = [d for d in own if 200 <= d.status_code < 400]
-    elif wanted == "failure":
-        own = [d for d in own if 400 <= d.status_code < 600]
-    if cursor:
-        own = [d for d in own if str(d.id) < cursor.removeprefix("v1_")]
-    shown = own[:size]
-    headers = {}
-    if len(own) > size:
-        url = f"{request.base_url}{request.path}?per_page={size}&cursor=v1_{shown[-1].id}"
-        headers["link"] = f'<{url}>; rel="next"'
-    return Response.json([_delivery(d) for d in shown], headers=headers)
-
-
-def _own_delivery(request: Request, number: str) -> Delivery:
-    app = _bare_app(request)
-    for delivery in request.world.deliveries.log:
-        if delivery.id == int(number) and delivery.app is app:
-            return delivery
-    raise not_found()
-
-
-@routes.add("GET", "/app/hook/deliveries/{number:int}")
-def delivery(request: Request, number: str) -> Response:
-    found = _own_delivery(request, number)
-    shown = _delivery(found) | {
-        "url": found.app.webhook_url,
-        "request": {"headers": found.headers(), "payload": json.loads(found.body)},
-        "response": {"headers": {}, "payload": found.response_body},
-    }
-    return Response.json(shown)
-
-
-@routes.add("POST", "/app/hook/deliveries/{number:int}/attempts")
-def redeliver(request: Request, number: str) -> Response:
-    request.world.deliveries.redeliver(_own_delivery(request, number))
-    return Response.json({}, 202)
