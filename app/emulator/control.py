@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from app.emulator.acts import comments as comment_acts
 from app.emulator.acts import issues as issue_acts
 from app.emulator.acts import refs as ref_acts
 from app.emulator.acts.events import announce_installation
@@ -260,7 +261,7 @@ def add_comment(server: Server, request: Request) -> Any:
     if issue is None:
         raise ApiError(404, "There is no such Issue")
     author = Actor(_account(server, body.need("author", str)))
-    comment = issue_acts.add_comment(server.world, issue, author, body.need("body", str))
+    comment = comment_acts.add_comment(server.world, issue, author, body.need("body", str))
     return Render(server.world).comment(comment)
 
 

@@ -224,7 +224,7 @@ class IssueRender:
                 shown[key] = {"name": value.name, "color": value.color}
             elif isinstance(value, Milestone):
                 shown[key] = {"title": value.title}
-            elif not isinstance(value, Issue):
+            elif not isinstance(value, Issue) and key != "closer":
                 shown[key] = value
         if shown["commit_id"] is not None:
             shown["commit_url"] = f"{self.api}/repos/{issue.repo.full_name}/commits/{shown['commit_id']}"

@@ -8,6 +8,7 @@ from typing import Any
 import pygit2
 
 from app.emulator.acts import checks, following
+from app.emulator.acts.closing import close_by_commits
 from app.emulator.acts.events import announce
 from app.emulator.clock import to_stamp
 from app.emulator.people import account_of
@@ -87,6 +88,8 @@ def moved(world: World, repo: Repository, changes: Sequence[RefChange], actor: A
                 checks.request_suites(world, repo, branch, change.new, actor)
             following.base_moved(world, repo, branch, old, change.new, actor)
             following.head_moved(world, repo, branch, old, change.new, actor)
+            if branch == repo.default_branch and ZERO not in (old, change.new):
+                close_by_commits(world, repo, repo.git.log(change.new, f"^{old}"), actor)
 
 
 def _announce_push(world: World, repo: Repository, name: str, old: str, new: str, actor: Actor) -> None:

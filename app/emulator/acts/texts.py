@@ -1,9 +1,8 @@
 """The length of what people write, as GitHub counts it.
 
-GitHub's refusal speaks of 65,536 characters. Measured in September 2026 (objectstack-ai/objectstack#18793 and #18826)
-it comes at 262,145 bytes of UTF-8, and an Issue's body that is too long is dropped from a PATCH without a word. Which of
-both holds differs between reports, so the emulator refuses at the smaller limit unless the switch ``text_limit`` says
-"bytes".
+GitHub's refusal speaks of 65,536 characters. Measured in September 2026 (objectstack-ai/objectstack#18793, #18826) it
+comes at 262,145 bytes of UTF-8, and an Issue's body that is too long is dropped from a PATCH without a word. Reports
+differ, so the emulator refuses at the smaller limit unless the switch ``text_limit`` says "bytes".
 """
 
 from __future__ import annotations

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
+from app.emulator.acts.closing import pulls_closing
 from app.emulator.graphql.connections import connection, ordered
+from app.emulator.graphql.issue_link_views import CommentFields, IssueLinkFields
 from app.emulator.graphql.timeline_views import TYPE_OF, TimelineThing
 from app.emulator.graphql.views import View, shows, view, viewer_of
 from app.emulator.people import association
@@ -29,7 +32,11 @@ class LabelView(View):
             thing.color,
             thing.description,
         )
-        self.url = f"{request.world.url}/labels/{thing.name}"
+        self.isDefault = thing.default
+        home = next(r for r in request.world.repos.values() if r.labels.get(thing.name.lower()) is thing)
+        self.repository = view(request, home)
+        self.resourcePath = f"/{home.full_name}/labels/{quote(thing.name)}"
+        self.url = request.world.url + self.resourcePath
 
 
 class EditedView(View):
@@ -86,7 +93,7 @@ class EditedView(View):
 
 
 @shows(Issue)
-class IssueView(EditedView):
+class IssueView(EditedView, IssueLinkFields):
     """An Issue."""
 
     thing: Issue
@@ -154,7 +161,13 @@ class IssueView(EditedView):
         userLinkedOnly: bool = False,
         **page: Any,
     ) -> Any:
-        return connection("closedByPullRequestsReferences", [], viewer_of(self.request), **page)
+        found = [
+            p
+            for p in pulls_closing(self.request.world, self.thing)
+            if p.merged or includeClosedPrs or p.state == "open"
+        ]
+        seen = [p for p in found if self.request.identity.sees(p.repo)]
+        return connection("closedByPullRequestsReferences", seen, viewer_of(self.request), **page)
 
 
 def _type_constant(name: str) -> str:
@@ -162,7 +175,7 @@ def _type_constant(name: str) -> str:
 
 
 @shows(Comment)
-class CommentView(EditedView):
+class CommentView(EditedView, CommentFields):
     """A comment."""
 
     thing: Comment
@@ -170,7 +183,7 @@ class CommentView(EditedView):
 
     def __init__(self, request: Any, thing: Comment) -> None:
         super().__init__(request, thing)
-        self.id, self.isMinimized = thing.node_id, False
+        self.id = thing.node_id
         kind = "pull" if thing.issue.is_pull else "issues"
         self.resourcePath = f"/{thing.issue.repo.full_name}/{kind}/{thing.issue.number}#issuecomment-{thing.id}"
         self.url = request.world.url + self.resourcePath

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.emulator.graphql.git_views import CommitThing, ref_thing
-from app.emulator.graphql.views import View, shows, view
+from app.emulator.graphql.timeline_link_views import TimelineLinkFields
+from app.emulator.graphql.views import shows, view
 from app.emulator.ids import node_id
 from app.emulator.state import Issue, PullRequest, TimelineEvent
 
@@ -30,6 +31,18 @@ TYPE_OF = {
     "ready_for_review": "ReadyForReviewEvent",
     "merged": "MergedEvent",
     "review_requested": "ReviewRequestedEvent",
+    "comment_deleted": "CommentDeletedEvent",
+    "connected": "ConnectedEvent",
+    "disconnected": "DisconnectedEvent",
+    "milestoned": "MilestonedEvent",
+    "demilestoned": "DemilestonedEvent",
+    "locked": "LockedEvent",
+    "unlocked": "UnlockedEvent",
+    "marked_as_duplicate": "MarkedAsDuplicateEvent",
+    "sub_issue_added": "SubIssueAddedEvent",
+    "sub_issue_removed": "SubIssueRemovedEvent",
+    "parent_issue_added": "ParentIssueAddedEvent",
+    "parent_issue_removed": "ParentIssueRemovedEvent",
 }
 
 
@@ -42,7 +55,7 @@ class TimelineThing:
 
 
 @shows(TimelineThing)
-class TimelineView(View):
+class TimelineView(TimelineLinkFields):
     """An entry; the fields that only one kind has come from its data."""
 
     thing: TimelineThing
@@ -83,10 +96,6 @@ class TimelineView(View):
         return reason.upper() if reason else None
 
     @property
-    def closer(self) -> None:
-        return None
-
-    @property
     def currentTitle(self) -> str:
         return str(self._data["rename"]["to"])
 
@@ -95,20 +104,8 @@ class TimelineView(View):
         return str(self._data["rename"]["from"])
 
     @property
-    def source(self) -> Any:
-        return view(self.request, self._data["source"])
-
-    @property
     def target(self) -> Any:
         return view(self.request, self.thing.issue)
-
-    @property
-    def isCrossRepository(self) -> bool:
-        return self._data["source"].repo is not self.thing.issue.repo
-
-    @property
-    def willCloseTarget(self) -> bool:
-        return False
 
     @property
     def currentRefName(self) -> str:

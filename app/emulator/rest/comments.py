@@ -1,9 +1,9 @@
-"""Comments on Issues and pull requests, and reactions on comments."""
+"""Comments on Issues and pull requests."""
 
 from __future__ import annotations
 
-from app.emulator.acts import issues as acts
-from app.emulator.auth import at_least, require
+from app.emulator.acts import comments as acts
+from app.emulator.auth import at_least
 from app.emulator.errors import ApiError, not_found
 from app.emulator.rest.table import find_issue, open_repo, render, routes
 from app.emulator.routing import Request, Response, paginated
@@ -37,12 +37,15 @@ def create_comment(request: Request, owner: str, repo: str, number: str) -> Resp
     # Whoever can read may comment; an App needs the permission.
     level = "write" if request.identity.installation is not None else "read"
     issue = find_issue(request, found, number, level)
+    if found.archived:
+        raise ApiError(403, "Repository was archived so is read-only.")
     body = request.body.need("body", str)
     comment = acts.add_comment(request.world, issue, request.identity.actor, body)
     return Response.json(render(request).comment(comment), 201)
 
 
-def _comment(request: Request, owner: str, repo: str, comment_id: str) -> tuple[Repository, Comment]:
+def find_comment(request: Request, owner: str, repo: str, comment_id: str) -> tuple[Repository, Comment]:
+    """A comment of the repository and the repository, or 404."""
     found = open_repo(request, owner, repo, "read")
     comment = request.world.comments.get(int(comment_id))
     if comment is None or comment.issue.repo is not found:
@@ -62,12 +65,12 @@ def _may_change(request: Request, repo: Repository, comment: Comment) -> None:
 
 @routes.add("GET", "/repos/{owner}/{repo}/issues/comments/{comment_id:int}")
 def comment(request: Request, owner: str, repo: str, comment_id: str) -> Response:
-    return Response.json(render(request).comment(_comment(request, owner, repo, comment_id)[1]))
+    return Response.json(render(request).comment(find_comment(request, owner, repo, comment_id)[1]))
 
 
 @routes.add("PATCH", "/repos/{owner}/{repo}/issues/comments/{comment_id:int}")
 def change_comment(request: Request, owner: str, repo: str, comment_id: str) -> Response:
-    found, target = _comment(request, owner, repo, comment_id)
+    found, target = find_comment(request, owner, repo, comment_id)
     _may_change(request, found, target)
     acts.edit_comment(request.world, target, request.identity.actor, request.body.need("body", str))
     return Response.json(render(request).comment(target))
@@ -75,44 +78,7 @@ def change_comment(request: Request, owner: str, repo: str, comment_id: str) -> 
 
 @routes.add("DELETE", "/repos/{owner}/{repo}/issues/comments/{comment_id:int}")
 def delete_comment(request: Request, owner: str, repo: str, comment_id: str) -> Response:
-    found, target = _comment(request, owner, repo, comment_id)
+    found, target = find_comment(request, owner, repo, comment_id)
     _may_change(request, found, target)
     acts.delete_comment(request.world, target, request.identity.actor)
     return Response(204)
-
-
-@routes.add("POST", "/repos/{owner}/{repo}/issues/comments/{comment_id:int}/reactions")
-def create_reaction(request: Request, owner: str, repo: str, comment_id: str) -> Response:
-    found, target = _comment(request, owner, repo, comment_id)
-    if request.identity.installation is not None:
-        require(request.identity, found, "write", "issues", "pull_requests")
-    content = request.body.need("content", str)
-    reaction, new = acts.react(request.world, target, request.identity.actor, content)
-    shown = {
-        "id": reaction.id,
-        "user": render(request).account(reaction.user),
-        "content": reaction.content,
-        "created_at": reaction.created_at,
-    }
-    return Response.json(shown, 201 if new else 200)
-
-
-@routes.add("GET", "/repos/{owner}/{repo}/issues/comments/{comment_id:int}/reactions")
-def reactions(request: Request, owner: str, repo: str, comment_id: str) -> Response:
-    _, target = _comment(request, owner, repo, comment_id)
-    shown = render(request)
-    return paginated(
-        request,
-        target.reactions,
-        lambda r: {"id": r.id, "user": shown.account(r.user), "content": r.content, "created_at": r.created_at},
-    )
-
-
-@routes.add("DELETE", "/repos/{owner}/{repo}/issues/comments/{comment_id:int}/reactions/{reaction_id:int}")
-def delete_reaction(request: Request, owner: str, repo: str, comment_id: str, reaction_id: str) -> Response:
-    _, target = _comment(request, owner, repo, comment_id)
-    for reaction in target.reactions:
-        if reaction.id == int(reaction_id) and reaction.user is request.identity.account:
-            target.reactions.remove(reaction)
-            return Response(204)
-    raise not_found()

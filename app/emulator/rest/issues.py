@@ -1,14 +1,20 @@
-"""Issues, their labels, assignees and timelines."""
+"""Issues: list, open, read, change, lock; their timelines."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from app.emulator.acts import issues as acts
 from app.emulator.acts import pulls as pull_acts
+from app.emulator.acts.assignees import check_assignable, set_assignees
+from app.emulator.acts.labels import set_labels
+from app.emulator.acts.locking import lock, unlock
+from app.emulator.acts.milestones import set_milestone
 from app.emulator.auth import require
 from app.emulator.errors import ApiError, invalid
 from app.emulator.rest.table import find_issue, names, open_repo, render, routes
 from app.emulator.routing import Body, Request, Response, paginated
-from app.emulator.state import Issue, PullRequest, Repository
+from app.emulator.state import Issue, Milestone, PullRequest, Repository
 
 _REASONS = ("completed", "not_planned", "reopened", "duplicate")
 
@@ -18,10 +24,14 @@ def issues(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "read", "issues", "pull_requests")
     query = request.query
     state = query.get("state", "open")
+    if state not in ("open", "closed", "all"):
+        raise invalid("Issue", "state")
     listed = [i for i in found.issues.values() if state == "all" or i.state == state]
     if query.get("labels"):
         wanted = {x.strip().lower() for x in query["labels"].split(",")}
         listed = [i for i in listed if wanted <= {x.name.lower() for x in i.labels}]
+    if query.get("milestone"):
+        listed = [i for i in listed if _in_milestone(i, query["milestone"])]
     if query.get("assignee") == "none":
         listed = [i for i in listed if not i.assignees]
     elif query.get("assignee") not in (None, "", "*"):
@@ -30,9 +40,22 @@ def issues(request: Request, owner: str, repo: str) -> Response:
         listed = [i for i in listed if i.author.login.lower() == query["creator"].lower()]
     if query.get("since"):
         listed = [i for i in listed if i.updated_at >= query["since"]]
-    by_update = query.get("sort") == "updated"
-    listed.sort(key=lambda i: (i.updated_at if by_update else "", i.number), reverse=query.get("direction") != "asc")
+    listed.sort(key=_sort_key(query.get("sort", "created")), reverse=query.get("direction") != "asc")
     return paginated(request, listed, render(request).issue)
+
+
+def _in_milestone(issue: Issue, wanted: str) -> bool:
+    if wanted in ("*", "none"):
+        return (issue.milestone is not None) == (wanted == "*")
+    return issue.milestone is not None and str(issue.milestone.number) == wanted
+
+
+def _sort_key(word: str) -> Any:
+    if word == "updated":
+        return lambda i: (i.updated_at, i.number)
+    if word == "comments":
+        return lambda i: (len(i.comments), i.number)
+    return lambda i: i.number
 
 
 @routes.add("POST", "/repos/{owner}/{repo}/issues")
@@ -40,15 +63,40 @@ def create_issue(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "read", "metadata")
     if request.identity.installation is not None:
         require(request.identity, found, "write", "issues")
+    elif found.archived:
+        raise ApiError(403, "Repository was archived so is read-only.")
     body = request.body
     title = str(body.data.get("title") or "")
-    labels, people = names(body.get("labels", list, [])), names(body.get("assignees", list, []))
+    labels, people = names(body.get("labels", list, [])), _people(body)
+    milestone = _milestone(found, body)
     if not request.identity.allows(found, "issues", "write"):
-        labels, people = [], []
-    issue = acts.open_issue(
-        request.world, found, request.identity.actor, title, body.maybe("body", str), labels, people
-    )
+        # Silently dropped, as documented, when the author may not set them.
+        labels, people, milestone = [], [], None
+    check_assignable(request.world, found, people)
+    actor = request.identity.actor
+    issue = acts.open_issue(request.world, found, actor, title, body.maybe("body", str), labels, people)
+    set_milestone(request.world, issue, milestone, actor)
     return Response.json(render(request).issue(issue), 201)
+
+
+def _people(body: Body) -> list[str]:
+    people = names(body.get("assignees", list, []))
+    single = body.maybe("assignee", str)
+    return [*people, single] if single else people
+
+
+def _milestone(repo: Repository, body: Body) -> Milestone | None:
+    number = body.maybe("milestone", int)
+    if number is None:
+        return None
+    milestone = repo.milestones.get(number)
+    if milestone is None:
+        raise ApiError(
+            422,
+            "Validation Failed",
+            [{"value": number, "resource": "Issue", "field": "milestone", "code": "invalid"}],
+        )
+    return milestone
 
 
 @routes.add("GET", "/repos/{owner}/{repo}/issues/{number:int}")
@@ -62,7 +110,9 @@ def change_issue(request: Request, owner: str, repo: str, number: str) -> Respon
     found = open_repo(request, owner, repo, "read")
     target = find_issue(request, found, number)
     body = request.body
-    if request.identity.user is None or target.author is not request.identity.user:
+    permissions = ("issues", "pull_requests") if target.is_pull else ("issues",)
+    may_write = any(request.identity.allows(found, p, "write") for p in permissions)
+    if request.identity.user is None or target.author is not request.identity.user or found.archived:
         find_issue(request, found, number, "write")
     state, reason = body.maybe("state", str), body.maybe("state_reason", str)
     if state not in (None, "open", "closed"):
@@ -70,13 +120,18 @@ def change_issue(request: Request, owner: str, repo: str, number: str) -> Respon
     if reason is not None and reason not in _REASONS:
         raise invalid("Issue", "state_reason")
     actor, world = request.identity.actor, request.world
-    text = (body.data.get("body") or "") if "body" in body else None
+    milestone = _milestone(found, body)
+    if may_write and "assignees" in body:
+        check_assignable(world, found, names(body.get("assignees", list, [])))
+    text = (body.maybe("body", str) or "") if "body" in body else None
     acts.edit_text(world, target, actor, body.maybe("title", str), text)
     _change_state(request, target, state, reason)
-    if "labels" in body:
-        acts.set_labels(world, target, names(body.get("labels", list, [])), actor)
-    if "assignees" in body:
-        acts.set_assignees(world, target, names(body.get("assignees", list, [])), actor, only_add=False)
+    if may_write and "labels" in body:
+        set_labels(world, target, names(body.get("labels", list, [])), actor)
+    if may_write and "assignees" in body:
+        set_assignees(world, target, names(body.get("assignees", list, [])), actor, only_add=False)
+    if may_write and "milestone" in body:
+        set_milestone(world, target, milestone, actor)
     return Response.json(render(request).issue(target))
 
 
@@ -88,71 +143,33 @@ def _change_state(request: Request, target: Issue, state: str | None, reason: st
         elif state == "open":
             pull_acts.reopen_pull(world, target, actor)
     elif state == "closed":
-        acts.close_issue(world, target, actor, reason)
+        acts.close_issue(world, target, actor, reason if reason != "reopened" else None)
     elif state == "open":
         acts.reopen_issue(world, target, actor)
 
 
-@routes.add("GET", "/repos/{owner}/{repo}/issues/{number:int}/labels")
-def issue_labels(request: Request, owner: str, repo: str, number: str) -> Response:
-    found = open_repo(request, owner, repo, "read")
-    target = find_issue(request, found, number)
-    return paginated(request, target.labels, lambda x: render(request).label(x, found))
-
-
-def _label_names(request: Request) -> list[str]:
-    if request.raw.lstrip().startswith(b"["):
-        return names(Body(b'{"labels":' + request.raw + b"}").get("labels", list, []))
-    return names(request.body.get("labels", list, []))
-
-
-@routes.add("POST", "/repos/{owner}/{repo}/issues/{number:int}/labels")
-def add_labels(request: Request, owner: str, repo: str, number: str) -> Response:
+@routes.add("PUT", "/repos/{owner}/{repo}/issues/{number:int}/lock")
+def lock_issue(request: Request, owner: str, repo: str, number: str) -> Response:
     found = open_repo(request, owner, repo, "read")
     target = find_issue(request, found, number, "write")
-    acts.add_labels(request.world, target, _label_names(request), request.identity.actor)
-    return _labels(request, found, target)
+    _need_push(request, found)
+    lock(request.world, target, request.body.maybe("lock_reason", str), request.identity.actor)
+    return Response(204)
 
 
-@routes.add("PUT", "/repos/{owner}/{repo}/issues/{number:int}/labels")
-def set_labels(request: Request, owner: str, repo: str, number: str) -> Response:
+@routes.add("DELETE", "/repos/{owner}/{repo}/issues/{number:int}/lock")
+def unlock_issue(request: Request, owner: str, repo: str, number: str) -> Response:
     found = open_repo(request, owner, repo, "read")
     target = find_issue(request, found, number, "write")
-    acts.set_labels(request.world, target, _label_names(request), request.identity.actor)
-    return _labels(request, found, target)
+    _need_push(request, found)
+    unlock(request.world, target, request.identity.actor)
+    return Response(204)
 
 
-@routes.add("DELETE", "/repos/{owner}/{repo}/issues/{number:int}/labels/{name}")
-def remove_label(request: Request, owner: str, repo: str, number: str, name: str) -> Response:
-    found = open_repo(request, owner, repo, "read")
-    target = find_issue(request, found, number, "write")
-    for label in target.labels:
-        if label.name.lower() == name.lower():
-            acts.remove_label(request.world, target, label, request.identity.actor)
-            return _labels(request, found, target)
-    raise ApiError(404, "Label does not exist")
-
-
-def _labels(request: Request, repo: Repository, target: Issue) -> Response:
-    return Response.json([render(request).label(x, repo) for x in target.labels])
-
-
-@routes.add("POST", "/repos/{owner}/{repo}/issues/{number:int}/assignees")
-def add_assignees(request: Request, owner: str, repo: str, number: str) -> Response:
-    found = open_repo(request, owner, repo, "read")
-    target = find_issue(request, found, number, "write")
-    people = names(request.body.get("assignees", list, []))
-    acts.set_assignees(request.world, target, people, request.identity.actor)
-    return Response.json(render(request).issue(target), 201)
-
-
-@routes.add("DELETE", "/repos/{owner}/{repo}/issues/{number:int}/assignees")
-def remove_assignees(request: Request, owner: str, repo: str, number: str) -> Response:
-    found = open_repo(request, owner, repo, "read")
-    target = find_issue(request, found, number, "write")
-    people = [request.world.account(x) for x in names(request.body.get("assignees", list, []))]
-    acts.unassign(request.world, target, [p for p in people if p is not None], request.identity.actor)
-    return Response.json(render(request).issue(target))
+def _need_push(request: Request, repo: Repository) -> None:
+    """People need push access to lock, not only triage; an App needs no more than the permission."""
+    if request.identity.installation is None:
+        require(request.identity, repo, "write", "contents")
 
 
 @routes.add("GET", "/repos/{owner}/{repo}/issues/{number:int}/timeline")
@@ -168,5 +185,5 @@ def issue_events(request: Request, owner: str, repo: str, number: str) -> Respon
     found = open_repo(request, owner, repo, "read")
     target = find_issue(request, found, number)
     shown = render(request)
-    listed = [e for e in target.timeline if e.event not in ("commented", "cross-referenced", "committed")]
+    listed = [e for e in target.timeline if e.event not in ("commented", "cross-referenced", "committed", "reviewed")]
     return paginated(request, listed, lambda e: shown.timeline_event(e, target))

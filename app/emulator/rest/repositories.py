@@ -1,11 +1,10 @@
-"""Repositories, branches, collaborators, labels, assignees."""
+"""Repositories, branches, collaborators."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from app.emulator.acts.events import announce_installation
-from app.emulator.acts.issues import assignable
 from app.emulator.acts.moves import rename_repository, transfer_repository
 from app.emulator.acts.refs import commit_files
 from app.emulator.auth import at_least
@@ -15,7 +14,7 @@ from app.emulator.repo_settings import changed
 from app.emulator.rest.forks import lineage
 from app.emulator.rest.table import find_account, open_repo, render, routes
 from app.emulator.routing import Request, Response, paginated
-from app.emulator.state import Account, Actor, Label, Repository
+from app.emulator.state import Account, Actor, Repository
 
 
 @routes.add("GET", "/repos/{owner}/{repo}")
@@ -181,60 +180,4 @@ def add_collaborator(request: Request, owner: str, repo: str, login: str) -> Res
 def remove_collaborator(request: Request, owner: str, repo: str, login: str) -> Response:
     found = open_repo(request, owner, repo, "write", "administration")
     found.collaborators.pop(login.lower(), None)
-    return Response(204)
-
-
-@routes.add("GET", "/repos/{owner}/{repo}/labels")
-def labels(request: Request, owner: str, repo: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "issues", "pull_requests")
-    return paginated(request, list(found.labels.values()), lambda x: render(request).label(x, found))
-
-
-@routes.add("GET", "/repos/{owner}/{repo}/labels/{name}")
-def label(request: Request, owner: str, repo: str, name: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "issues", "pull_requests")
-    return Response.json(render(request).label(_label(found, name), found))
-
-
-@routes.add("POST", "/repos/{owner}/{repo}/labels")
-def create_label(request: Request, owner: str, repo: str) -> Response:
-    found = open_repo(request, owner, repo, "write", "issues", "pull_requests")
-    body = request.body
-    name = body.need("name", str)
-    if name.lower() in found.labels:
-        raise invalid("Label", "name", "already_exists")
-    made = request.world.label(found, name, body.get("color", str, "ededed"))
-    made.description = body.maybe("description", str)
-    return Response.json(render(request).label(made, found), 201)
-
-
-@routes.add("DELETE", "/repos/{owner}/{repo}/labels/{name}")
-def delete_label(request: Request, owner: str, repo: str, name: str) -> Response:
-    found = open_repo(request, owner, repo, "write", "issues", "pull_requests")
-    gone = _label(found, name)
-    del found.labels[name.lower()]
-    for issue in found.issues.values():
-        issue.labels = [x for x in issue.labels if x is not gone]
-    return Response(204)
-
-
-def _label(repo: Repository, name: str) -> Label:
-    if name.lower() not in repo.labels:
-        raise not_found()
-    return repo.labels[name.lower()]
-
-
-@routes.add("GET", "/repos/{owner}/{repo}/assignees")
-def assignees(request: Request, owner: str, repo: str) -> Response:
-    found = open_repo(request, owner, repo, "read")
-    people = [a for a in request.world.accounts.values() if assignable(found, a)]
-    return paginated(request, people, render(request).account)
-
-
-@routes.add("GET", "/repos/{owner}/{repo}/assignees/{login}")
-def is_assignable(request: Request, owner: str, repo: str, login: str) -> Response:
-    found = open_repo(request, owner, repo, "read")
-    account = request.world.account(login)
-    if account is None or not assignable(found, account):
-        raise not_found()
     return Response(204)

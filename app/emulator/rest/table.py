@@ -36,6 +36,15 @@ def find_issue(request: Request, repo: Repository, number: str, level: str = "re
     return issue
 
 
+def find_issue_by_id(request: Request, issue_id: int) -> Issue | None:
+    """The Issue or pull request of a database id, if this identity may read it."""
+    for repo in request.world.repos.values():
+        for issue in repo.issues.values():
+            if issue.id == issue_id and request.identity.sees(repo) and request.identity.allows(repo, "issues", "read"):
+                return issue
+    return None
+
+
 def find_pull(repo: Repository, number: str) -> PullRequest:
     """A pull request by number, or 404."""
     pull = repo.issues.get(int(number))
