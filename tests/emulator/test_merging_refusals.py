@@ -117,6 +117,8 @@ def test_who_may_merge(world: World) -> None:
     with rest(world.emulator, narrowed) as weak:
         refused(merge(world, pull["number"], weak), 403, "Resource not accessible by integration")
         assert by_graphql(world, pull, weak)["message"] == "Resource not accessible by integration"
+        told = merge(world, pull["number"], weak).headers["x-accepted-github-permissions"]
+        assert told == "contents=write"
     assert merge(world, pull["number"], world.dev).status_code == 200
 
 

@@ -8,7 +8,7 @@ from app.emulator.acts import following, forks
 from app.emulator.acts.branch_updates import sync_fork
 from app.emulator.auth import at_least, require
 from app.emulator.errors import ApiError, forbidden_to_app
-from app.emulator.rest.table import open_repo, render, routes
+from app.emulator.rest.table import accepted, open_repo, render, routes
 from app.emulator.routing import Request, Response, paginated
 from app.emulator.state import Account, Repository
 
@@ -33,6 +33,7 @@ def list_forks(request: Request, owner: str, repo: str) -> Response:
 @routes.add("POST", "/repos/{owner}/{repo}/forks")
 def create_fork(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "read", "contents")
+    request.accepted = "administration=write,contents=read"
     body = request.body
     made = forks.fork(
         request.world,
@@ -83,6 +84,7 @@ def merge_upstream(request: Request, owner: str, repo: str) -> Response:
 @routes.add("DELETE", "/repos/{owner}/{repo}")
 def delete_repository(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "read")
+    request.accepted = accepted("write", ("administration",))
     identity = request.identity
     if identity.installation is not None:
         require(identity, found, "write", "administration")

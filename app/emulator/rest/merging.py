@@ -13,7 +13,7 @@ from app.emulator.auth import require
 from app.emulator.errors import ApiError, not_found
 from app.emulator.maintainers import may_push_to
 from app.emulator.repo_settings import METHODS
-from app.emulator.rest.table import find_pull, open_repo, render, routes
+from app.emulator.rest.table import accepted, find_pull, open_repo, render, routes
 from app.emulator.routing import Body, Request, Response
 from app.emulator.state import PullRequest, Repository
 
@@ -46,8 +46,7 @@ def check_workflows(request: Request, repo: Repository, base: str, head: str) ->
 
 
 def _mergeable(request: Request, owner: str, repo: str, number: str) -> tuple[Repository, PullRequest]:
-    found = open_repo(request, owner, repo, "read")
-    require(request.identity, found, "write", "contents")
+    found = open_repo(request, owner, repo, "write", "contents")
     target = find_pull(found, number)
     check_workflows(request, found, target.base_sha, target.head_sha)
     return found, target
@@ -104,8 +103,8 @@ def _async_result(status: str, details: dict[str, Any], code: int = 200) -> Resp
 @routes.add("PUT", "/repos/{owner}/{repo}/pulls/{number:int}/update-branch")
 def update_branch(request: Request, owner: str, repo: str, number: str) -> Response:
     found = open_repo(request, owner, repo, "read")
-    target = find_pull(found, number)
-    identity = request.identity
+    target, identity = find_pull(found, number), request.identity
+    request.accepted = accepted("write", ("pull_requests",))
     if identity.installation is not None or identity.user is None:
         require(identity, found, "write", "pull_requests")
     if target.head_repo is not None and not may_push_to(request.world, identity, target.head_repo, target.head_ref):
@@ -118,8 +117,7 @@ def update_branch(request: Request, owner: str, repo: str, number: str) -> Respo
 
 @routes.add("POST", "/repos/{owner}/{repo}/merges")
 def merge_branches(request: Request, owner: str, repo: str) -> Response:
-    found = open_repo(request, owner, repo, "read")
-    require(request.identity, found, "write", "contents")
+    found = open_repo(request, owner, repo, "write", "contents")
     body = request.body
     base, head, message = body.need("base", str), body.need("head", str), body.maybe("commit_message", str)
     base_sha, head_sha = found.git.branch(base), found.git.resolve_commit(head)

@@ -8,7 +8,7 @@ from app.emulator.acts.mergeability import look
 from app.emulator.auth import require
 from app.emulator.errors import ApiError, invalid
 from app.emulator.rest.commits import changed_files
-from app.emulator.rest.table import find_account, find_pull, names, open_repo, render, routes
+from app.emulator.rest.table import accepted, find_account, find_pull, names, open_repo, render, routes
 from app.emulator.routing import Request, Response, paginated
 from app.emulator.state import PullRequest
 
@@ -35,6 +35,7 @@ def pulls(request: Request, owner: str, repo: str) -> Response:
 @routes.add("POST", "/repos/{owner}/{repo}/pulls")
 def create_pull(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "read")
+    request.accepted = accepted("write", ("pull_requests",))
     identity, body = request.identity, request.body
     head_repo = request.world.repo(found.owner.login, body.get("head_repo", str, ""))
     head = acts.find_head(request.world, found, body.get("head", str, ""), head_repo)
@@ -79,6 +80,7 @@ def _raw(target: PullRequest, form: str) -> Response:
 @routes.add("PATCH", "/repos/{owner}/{repo}/pulls/{number:int}")
 def change_pull(request: Request, owner: str, repo: str, number: str) -> Response:
     found = open_repo(request, owner, repo, "read", "pull_requests")
+    request.accepted = accepted("write", ("pull_requests",))
     target = find_pull(found, number)
     if request.identity.user is None or target.author is not request.identity.user:
         require(request.identity, found, "write", "pull_requests")
