@@ -180,6 +180,14 @@ def test_deleting_the_branch_by_api_closes_what_stands_on_it(world: World) -> No
     assert world.timeline(above) == ["base_ref_deleted", "closed"]
 
 
+@pytest.mark.parametrize(("base", "state"), [("main", "closed"), ("release-1", "open")])
+def test_closing_words_count_on_the_default_branch_alone(world: World, base: str, state: str) -> None:
+    issue = world.emulator.issue(REPO, "Work")["number"]
+    pull = world.open_pull(base=base, body=f"Closes #{issue}")
+    assert merge(world, pull["number"]).status_code == 200
+    assert world.bot.get(f"{BASE}/issues/{issue}").json()["state"] == state
+
+
 def test_the_commits_of_a_merge_lead_to_its_pull_request(world: World) -> None:
     pull = world.open_pull()
     sha = merge(world, pull["number"], merge_method="squash").json()["sha"]

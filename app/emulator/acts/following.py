@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.emulator.acts.closing import close_on_merge
 from app.emulator.acts.events import record
 from app.emulator.acts.forks import fetch_head, network
 from app.emulator.acts.issue_events import tell, touch
@@ -62,8 +63,9 @@ def landed(world: World, pull: PullRequest, merge_commit: str, actor: Actor) -> 
 
 
 def tell_landed(world: World, pull: PullRequest, actor: Actor) -> None:
-    """Announce the merge."""
+    """Announce the merge, and close what the pull request promised to close."""
     tell(world, pull, "closed", actor)
+    close_on_merge(world, pull, actor)
 
 
 def _synchronize(world: World, pull: PullRequest, new: str, actor: Actor) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 from app.emulator.acts import mergeability
 from app.emulator.acts.branch_rules import protection_state
+from app.emulator.acts.closing import linked_issues
 from app.emulator.acts.merge_messages import merge_message, squash_message
 from app.emulator.git_merges import commits_between
-from app.emulator.graphql.connections import connection
+from app.emulator.graphql.connections import connection, ordered
 from app.emulator.graphql.git_views import CommitThing, ref_thing, rollup
 from app.emulator.graphql.issue_views import IssueView
 from app.emulator.graphql.views import shows, view, viewer_of
@@ -191,4 +192,5 @@ class PullRequestView(IssueView):
     def closingIssuesReferences(
         self, info: Any, orderBy: dict[str, Any] | None = None, userLinkedOnly: bool = False, **page: Any
     ) -> Any:
-        return connection("closingIssuesReferences", [], viewer_of(self.request), **page)
+        linked = linked_issues(self.request.world, self.thing, by_hand_only=userLinkedOnly)
+        return connection("closingIssuesReferences", ordered(linked, orderBy), viewer_of(self.request), **page)
