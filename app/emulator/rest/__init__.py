@@ -17,9 +17,11 @@ from app.emulator.rest import (
     merging,
     milestones,
     people,
+    protection,
     pulls,
     reactions,
     repositories,
+    rulesets,
     sub_issues,
 )
 from app.emulator.rest.table import routes
@@ -41,9 +43,11 @@ __all__ = [
     "merging",
     "milestones",
     "people",
+    "protection",
     "pulls",
     "reactions",
     "repositories",
     "routes",
+    "rulesets",
     "sub_issues",
 ]

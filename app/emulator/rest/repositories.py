@@ -10,6 +10,7 @@ from app.emulator.acts.refs import commit_files
 from app.emulator.auth import at_least
 from app.emulator.errors import ApiError, invalid, not_found
 from app.emulator.people import role_flags
+from app.emulator.render_protection import RenderProtection, is_protected
 from app.emulator.repo_settings import changed
 from app.emulator.rest.forks import lineage
 from app.emulator.rest.table import find_account, open_repo, render, routes
@@ -101,18 +102,15 @@ def _branch(request: Request, repo: Repository, name: str, oid: str) -> dict[str
     return {
         "name": name,
         "commit": {"sha": oid, "url": f"{api}/commits/{oid}"},
-        "protected": False,
-        "protection": {"enabled": False, "required_status_checks": {"contexts": [], "checks": []}},
-        "protection_url": f"{api}/branches/{name}/protection",
-    }
+    } | RenderProtection(render(request), repo, name).short(name)
 
 
 @routes.add("GET", "/repos/{owner}/{repo}/branches")
 def branches(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "read", "contents")
     heads = [(n.removeprefix("refs/heads/"), oid) for n, oid in found.git.refs("refs/heads/")]
-    if request.query.get("protected") == "true":
-        heads = []
+    if request.flag("protected"):
+        heads = [h for h in heads if is_protected(found, h[0])]
     return paginated(request, heads, lambda h: _branch(request, found, *h))
 
 
