@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import gzip
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from app.emulator import workflow_guard
+from app.emulator import push_guard
 from app.emulator.acts.refs import moved
 from app.emulator.auth import visible_repo
 from app.emulator.errors import ApiError
 from app.emulator.maintainers import maintained_branches
+from app.emulator.pkt import pkt_lines
 from app.emulator.repos import RefChange, git_env
 from app.emulator.routing import Request, Response
 from app.emulator.state import Repository
@@ -58,10 +59,10 @@ async def serve(request: Request) -> Response:
         let_in = maintained_branches(request.world, identity, repo)
         if any(c.name.removeprefix("refs/heads/") not in let_in for c in commands):
             return _denied(request, repo, "Permission")
-    options = _hidden(request, repo)
-    if workflow_guard.applies_to(request.identity, repo):
-        options += ["-c", f"core.hooksPath={workflow_guard.hooks_folder(request.world.data_dir)}"]
-    output = await _run(request, repo, [*options, "receive-pack", "--stateless-rpc"], body)
+    guard = await push_guard.judge(request, repo, commands, body)
+    args = [*_hidden(request, repo), *guard.options, "receive-pack", "--stateless-rpc"]
+    output = guard.worded(await _run(request, repo, args, body, guard.env))
+    guard.close()
     done = succeeded(output)
     moved(request.world, repo, [c for c in commands if c.name in done], request.identity.actor)
     if old_name and b"side-band-64k" in b"".join(pkt_lines(body)[:1]):
@@ -120,8 +121,10 @@ def _protocol(request: Request) -> str:
     return asked if re.fullmatch(r"version=[012]", asked) else ""
 
 
-async def _run(request: Request, repo: Repository, args: Sequence[str], body: bytes) -> bytes:
-    env = git_env()
+async def _run(
+    request: Request, repo: Repository, args: Sequence[str], body: bytes, more_env: Mapping[str, str] | None = None
+) -> bytes:
+    env = git_env() | dict(more_env or {})
     if _protocol(request):
         env["GIT_PROTOCOL"] = _protocol(request)
     process = await asyncio.create_subprocess_exec(
@@ -141,22 +144,6 @@ def _moved_notice(request: Request, repo: Repository) -> bytes:
     """What a push under an old name is told beside its report."""
     words = f"This repository moved. Please use the new location:\n  {request.world.url}/{repo.full_name}.git\n"
     return b"%04x" % (len(words.encode()) + 5) + b"\x02" + words.encode()
-
-
-def pkt_lines(data: bytes) -> list[bytes]:
-    """The pkt-lines before the first flush."""
-    lines: list[bytes] = []
-    at = 0
-    while at + 4 <= len(data):
-        try:
-            size = int(data[at : at + 4], 16)
-        except ValueError:
-            break
-        if size == 0:
-            break
-        lines.append(data[at + 4 : at + max(size, 4)])
-        at += max(size, 4)
-    return lines
 
 
 def parse_commands(body: bytes) -> list[RefChange]:

@@ -10,6 +10,8 @@ import pygit2
 from app.emulator.acts import checks, following
 from app.emulator.acts.closing import close_by_commits
 from app.emulator.acts.events import announce
+from app.emulator.acts.ref_rules import ref_violations
+from app.emulator.acts.rule_sentences import Violations
 from app.emulator.clock import to_stamp
 from app.emulator.people import account_of
 from app.emulator.repos import ZERO, GitRepo, RefChange, RefsRefused, TreeEntry, is_ref_name
@@ -23,6 +25,14 @@ class RefRefusal(Exception):
     """A ref that may not be written this way; the message is for logs, GitHub's words are the caller's."""
 
 
+class RuleRefusal(RefRefusal):
+    """A ref that rulesets or classic protection guard; ``violations`` has GitHub's words."""
+
+    def __init__(self, violations: Violations) -> None:
+        super().__init__(violations.message)
+        self.violations = violations
+
+
 def check_writable(world: World, repo: Repository, name: str) -> None:
     """Raise :class:`RefRefusal` for names nobody may write."""
     if not is_ref_name(name):
@@ -34,7 +44,8 @@ def check_writable(world: World, repo: Repository, name: str) -> None:
 
 
 def move(world: World, repo: Repository, changes: Sequence[RefChange], actor: Actor, *, force: Sequence[bool]) -> None:
-    """Move all refs or none, with everything that follows. Raises :class:`RefRefusal`.
+    """Move all refs or none, with everything that follows. Raises :class:`RefRefusal`, for what guards a branch the
+    :class:`RuleRefusal` among them.
 
     A change without ``old`` is bound to the value read here, so a push in between refuses the whole.
     """
@@ -55,6 +66,10 @@ def move(world: World, repo: Repository, changes: Sequence[RefChange], actor: Ac
         if change.new == ZERO and change.name == f"refs/heads/{repo.default_branch}":
             raise RefRefusal("the default branch cannot be deleted")
         bound.append(RefChange(change.name, old, change.new))
+    for change in bound:
+        violations = ref_violations(world, repo, change, actor)
+        if violations is not None:
+            raise RuleRefusal(violations)
     try:
         git.update(bound)
     except RefsRefused as refused:
@@ -85,6 +100,7 @@ def moved(world: World, repo: Repository, changes: Sequence[RefChange], actor: A
         if change.name.startswith("refs/heads/"):
             branch = change.name.removeprefix("refs/heads/")
             if change.new != ZERO:
+                repo.guard.pushers[branch, change.new] = actor.account
                 checks.request_suites(world, repo, branch, change.new, actor)
             following.base_moved(world, repo, branch, old, change.new, actor)
             following.head_moved(world, repo, branch, old, change.new, actor)

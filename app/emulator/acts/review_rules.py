@@ -37,7 +37,8 @@ def last_pusher(pull: PullRequest) -> Account:
     """Who put the present head onto the head branch."""
     if pull.head_repo is None:
         return pull.author
-    return pull.head_repo.guard.pushers.get((pull.head_ref, pull.head_sha), pull.author)
+    home = pull.head_repo
+    return home.guard.pushers.get((pull.head_ref, pull.head_sha), pull.author) if home is not None else pull.author
 
 
 def review_sentences(world: World, pull: PullRequest, rule: ReviewRule) -> list[str]:

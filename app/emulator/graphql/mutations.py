@@ -8,7 +8,7 @@ from typing import Any
 
 import pygit2
 
-from app.emulator.acts.refs import RefRefusal, move
+from app.emulator.acts.refs import RefRefusal, RuleRefusal, move
 from app.emulator.auth import require
 from app.emulator.errors import GenericGraphQLFailure, GraphQLRefusal
 from app.emulator.graphql.comment_mutations import CommentMutations
@@ -86,6 +86,8 @@ class Mutations(PullMutations, IssueMutations, IssueLinkMutations, CommentMutati
                 self.request.identity.actor,
                 force=[False],
             )
+        except RuleRefusal as refusal:
+            raise GraphQLRefusal("UNPROCESSABLE", refusal.violations.message) from None
         except RefRefusal:
             raise GraphQLRefusal(
                 "STALE_DATA",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from app.emulator.acts.refs import RefRefusal, move
+from app.emulator.acts.refs import RefRefusal, RuleRefusal, move
 from app.emulator.errors import ApiError, not_found
 from app.emulator.repos import ZERO, RefChange, TreeEntry
 from app.emulator.rest.git_data import decode_content, read_signature
@@ -96,6 +96,9 @@ def _commit_path(request: Request, repo: Repository, path: str, blob: str | None
     try:
         change = RefChange(f"refs/heads/{branch}", head or ZERO, sha)
         move(request.world, repo, [change], request.identity.actor, force=[False])
+    except RuleRefusal as refusal:
+        found = refusal.violations
+        raise ApiError(409, found.message if found.rules else f"Could not update file: {found.message}") from refusal
     except RefRefusal as refusal:
         raise ApiError(409, f"{branch} is at another commit; try again") from refusal
     commit = render(request).git_commit(repo, sha)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.emulator.acts.refs import RefRefusal, move
+from app.emulator.acts.refs import RefRefusal, RuleRefusal, move
 from app.emulator.errors import ApiError, not_found
 from app.emulator.repos import ZERO, RefChange, is_ref_name
 from app.emulator.rest.table import open_repo, render, routes
@@ -76,6 +76,8 @@ def delete_ref(request: Request, owner: str, repo: str, ref: str) -> Response:
 def _move(request: Request, repo: Repository, change: RefChange, *, force: bool) -> None:
     try:
         move(request.world, repo, [change], request.identity.actor, force=[force])
+    except RuleRefusal as refusal:
+        raise ApiError(422, refusal.violations.message) from refusal
     except RefRefusal as refusal:
         raise ApiError(422, "Reference update failed") from refusal
 

@@ -1,0 +1,131 @@
+"""Pushes against what guards branches and tags: judged before git takes them, refused by git with GitHub's words.
+
+A push to a guarded ref has its objects stored first, as far as they are new, so that the rules can look at them. An
+update hook then refuses the refs that were judged, and git's report is given GitHub's reason for each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.emulator import workflow_guard
+from app.emulator.acts.active_rules import active_rules
+from app.emulator.acts.ref_rules import ref_violations
+from app.emulator.pkt import FLUSH, after_flush, banded, pkt, pkt_lines
+from app.emulator.repos import RefChange, git_env
+from app.emulator.routing import Request
+from app.emulator.state import Repository
+
+_HOOK = f"""#!/bin/sh
+if [ -f "$EMULATOR_VERDICTS/$1" ]; then
+  cat "$EMULATOR_VERDICTS/$1" >&2
+  exit 1
+fi
+[ "$EMULATOR_WORKFLOWS" = refused ] || exit 0
+{workflow_guard.SCRIPT}"""
+
+
+@dataclass
+class PushGuard:
+    """The judgement of one push: the reasons of refused refs, and how git is told."""
+
+    options: list[str] = field(default_factory=list)
+    env: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def worded(self, output: bytes) -> bytes:
+        """receive-pack's answer with GitHub's reasons in its report."""
+        if not self.reasons:
+            return output
+        lines = pkt_lines(output)
+        if not lines or lines[0][:1] not in (b"\x01", b"\x02"):
+            return b"".join(pkt(self._reworded(line)) for line in lines) + FLUSH
+        report = b"".join(line[1:] for line in lines if line[:1] == b"\x01")
+        reworded = b"".join(pkt(self._reworded(line)) for line in pkt_lines(report)) + FLUSH
+        told = b"".join(pkt(line) for line in lines if line[:1] != b"\x01")
+        return told + banded(b"\x01", reworded) + FLUSH
+
+    def _reworded(self, line: bytes) -> bytes:
+        verb, _, rest = line.rstrip(b"\n").partition(b" ")
+        reason = self.reasons.get(rest.partition(b" ")[0].decode(errors="replace"))
+        if verb != b"ng" or reason is None or not rest.endswith(b" hook declined"):
+            return line
+        return b"ng " + rest.partition(b" ")[0] + b" " + reason.encode() + b"\n"
+
+    def close(self) -> None:
+        """Forget the judgement."""
+        folder = self.env.get("EMULATOR_VERDICTS")
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+async def judge(request: Request, repo: Repository, commands: Sequence[RefChange], body: bytes) -> PushGuard:
+    """Judge all commands of a push. The caller closes what it gets."""
+    guard = PushGuard()
+    if workflow_guard.applies_to(request.identity, repo):
+        guard.env["EMULATOR_WORKFLOWS"] = "refused"
+    guarded = [c for c in commands if _is_guarded(repo, c.name)]
+    if guarded:
+        await _store(repo, _pack_of(body))
+        _judge_refs(guard, request, repo, guarded)
+    if guard.env:
+        guard.options = ["-c", f"core.hooksPath={_hooks(request.world.data_dir)}"]
+    return guard
+
+
+def _judge_refs(guard: PushGuard, request: Request, repo: Repository, guarded: Sequence[RefChange]) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="push-", dir=request.world.data_dir)).resolve()
+    guard.env["EMULATOR_VERDICTS"] = str(folder)
+    for change in guarded:
+        if repo.git.ref(change.name) not in (change.old, None):
+            continue  # the branch moved on, which git itself will say
+        found = ref_violations(request.world, repo, change, request.identity.actor)
+        if found is not None:
+            guard.reasons[change.name] = found.push_reason
+            verdict = folder / change.name
+            verdict.parent.mkdir(parents=True, exist_ok=True)
+            verdict.write_text(found.push_text(f"{request.world.url}/{repo.full_name}"), encoding="utf-8")
+
+
+def _is_guarded(repo: Repository, ref: str) -> bool:
+    return bool(active_rules(repo, ref)) or ref.removeprefix("refs/heads/") in repo.guard.protections
+
+
+def _pack_of(body: bytes) -> bytes:
+    rest = after_flush(body)
+    if not rest.startswith(b"PACK") and b"push-options" in b"".join(pkt_lines(body)[:1]):
+        rest = after_flush(rest)
+    return rest
+
+
+async def _store(repo: Repository, pack: bytes) -> None:
+    """Store the objects of a pack; a broken one is left to receive-pack to complain about."""
+    if not pack.startswith(b"PACK"):
+        return
+    process = await asyncio.create_subprocess_exec(
+        "git",
+        "index-pack",
+        "--stdin",
+        "--fix-thin",
+        cwd=repo.git.path,
+        env=git_env(),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    await process.communicate(pack)
+
+
+def _hooks(data_dir: Path) -> Path:
+    """The folder with the hook, made when it is first needed."""
+    folder = data_dir / "hooks"
+    if not (folder / "update").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "update").write_text(_HOOK, encoding="utf-8")
+        (folder / "update").chmod(0o755)
+    return folder.resolve()
