@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import signal
 import socket
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from app.emulator.recording import VARIABLE, Recorder
 from app.emulator.server import CONTROL, Server
 
 
@@ -39,7 +41,9 @@ def listen(host: str, port: int, unix_socket: Path | None) -> list[socket.socket
     return listeners
 
 
-async def serve(data_dir: Path, host: str, port: int, unix_socket: Path | None = None) -> None:
+async def serve(
+    data_dir: Path, host: str, port: int, unix_socket: Path | None = None, record: Path | None = None
+) -> None:
     """Listen, print the addresses as one JSON line on stdout, serve until told to stop.
 
     A unix socket is for clients that insist on a host of their own and on https, but can be told a socket to reach
@@ -47,6 +51,7 @@ async def serve(data_dir: Path, host: str, port: int, unix_socket: Path | None =
     """
     listeners = listen(host, port, unix_socket)
     app = Server.at(data_dir)
+    app.recorder = Recorder(record) if record is not None else None
     app.world.url = f"http://{host}:{listeners[0].getsockname()[1]}"
     config = uvicorn.Config(
         app,
@@ -72,10 +77,16 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0 lets the system choose")
     parser.add_argument("--unix-socket", type=Path, help="listen there too (gh config set http_unix_socket PATH)")
+    parser.add_argument(
+        "--record",
+        type=Path,
+        default=os.environ.get(VARIABLE) or None,
+        help=f"folder that keeps what is said, to be judged by GitHub's description (also {VARIABLE})",
+    )
     given = parser.parse_args()
     # Ctrl-C ends it as SIGTERM does: after the server's own shutdown, and without a traceback at the terminal.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    asyncio.run(serve(given.data, given.host, given.port, given.unix_socket))
+    asyncio.run(serve(given.data, given.host, given.port, given.unix_socket, given.record))
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ from app.emulator.rationing import (
     unchanged,
     writes,
 )
+from app.emulator.recording import Recorder
 from app.emulator.ref_commands import ref_commands
 from app.emulator.rest import routes
 from app.emulator.routing import Request, Response, parse_query, split_path
@@ -67,6 +68,7 @@ class Server:
     world: World
     traffic: Traffic = field(default_factory=Traffic)
     graphql: GraphQL = field(default_factory=GraphQL)
+    recorder: Recorder | None = None
 
     _sender: asyncio.Task[None] | None = None
 
@@ -89,6 +91,8 @@ class Server:
             response: Response | None = await control(self, request)
         else:
             response = await self._serve(request)
+        if self.recorder is not None:
+            self.recorder.events(reversed(self.world.deliveries.log))
         if response is None:
             scope["state"]["transport"].abort()
             return
@@ -113,6 +117,8 @@ class Server:
         self.world = World(data_dir)
         self.world.url = url
         self.traffic = Traffic()
+        if self.recorder is not None:
+            self.recorder.forget()
         self.disturber.release()
         self.disturber = Disturber(self)
         self.world.deliveries.faults = self.disturber.faults
@@ -190,10 +196,13 @@ class Server:
     async def answer(self, request: Request, entry: Entry) -> Response:
         """Execute a request as GitHub would, without faults. A fault of our own is a 500, told on stderr."""
         try:
-            return await self._answer(request, entry)
+            response = await self._answer(request, entry)
         except Exception:
             traceback.print_exc()
-            return Response.json({"message": "Server Error"}, 500)
+            response = Response.json({"message": "Server Error"}, 500)
+        if self.recorder is not None and entry.kind in ("rest", "token"):
+            self.recorder.exchange(entry.route, request, response)
+        return response
 
     async def _answer(self, request: Request, entry: Entry) -> Response:
         if entry.kind == "git":
