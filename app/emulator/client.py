@@ -17,6 +17,7 @@ import httpx
 import jwt
 
 from app.emulator.client_identities import IdentityCalls
+from app.emulator.client_machine import MachineCalls
 
 _START_TIMEOUT_S = 15.0
 # The process must find this package wherever it is started from.
@@ -24,7 +25,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 Json = dict[str, Any]
 
 
-class Emulator(IdentityCalls):
+class Emulator(IdentityCalls, MachineCalls):
     """A running emulator. Every method is one control call and raises ``httpx.HTTPStatusError`` on refusal."""
 
     def __init__(self, url: str, process: subprocess.Popen[str] | None = None) -> None:
@@ -224,9 +225,11 @@ class Emulator(IdentityCalls):
         """Switch ``update_refs`` or ``custom_refs`` to "ok" or "refused"."""
         return self._post("/switches", repo=repo, **values)
 
-    def fault(self, kind: str, *, match: Mapping[str, str] | None = None, times: int = 1, **members: Any) -> Json:
-        """Order a fault; see the documentation for kinds and members."""
-        return self._post("/faults", kind=kind, match=dict(match or {}), times=times, **members)
+    def fault(
+        self, kind: str, *, match: Mapping[str, str] | None = None, times: int | None = 1, **members: Any
+    ) -> Json:
+        """Order a fault, for ever when ``times`` is None; see the documentation for kinds and members."""
+        return self._object("POST", "/faults", {"kind": kind, "match": dict(match or {}), "times": times} | members)
 
     def faults(self) -> list[Json]:
         """All orders with what is left of them."""

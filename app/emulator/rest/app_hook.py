@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from app.emulator.clock import from_stamp
-from app.emulator.errors import ApiError, not_found
+from app.emulator.errors import ApiError, invalid, not_found
 from app.emulator.rest.apps import bare_app
 from app.emulator.rest.table import routes
 from app.emulator.routing import Request, Response, page_bounds
