@@ -155,3 +155,53 @@ def test_settings_of_a_repository(world: World) -> None:
     assert world.dev.get(BASE).json()["allow_merge_commit"] is True
     seen = world.graphql('{repository(owner:"octo",name:"demo"){squashMergeAllowed deleteBranchOnMerge}}')
     assert seen["data"]["repository"] == {"squashMergeAllowed": False, "deleteBranchOnMerge": True}
+
+
+def guard(world: World, branch: str, *rules: dict[str, Any]) -> None:
+    world.emulator.change_repo(REPO, collaborators={"dev": "admin"})
+    made = world.dev.post(
+        f"{BASE}/rulesets",
+        json={
+            "name": f"guard {branch}",
+            "target": "branch",
+            "enforcement": "active",
+            "conditions": {"ref_name": {"include": [f"refs/heads/{branch}"], "exclude": []}},
+            "rules": list(rules),
+        },
+    )
+    assert made.status_code == 201, made.text
+
+
+def test_rules_refuse_a_method_and_show_the_state_as_blocked(world: World) -> None:
+    required = {"required_status_checks": [{"context": "ci"}], "strict_required_status_checks_policy": False}
+    guard(world, "release-1", {"type": "required_status_checks", "parameters": required})
+    pull = world.open_pull()
+    shown = (world.pull(pull["number"]), world.pull(pull["number"]))[1]
+    assert (shown["mergeable"], shown["mergeable_state"]) == (True, "blocked")
+    answer = merge(world, pull["number"])
+    assert answer.status_code == 405
+    assert 'Required status check "ci" is expected' in answer.json()["message"]
+    assert by_graphql(world, pull)["message"] == answer.json()["message"]
+    world.bot.post(f"{BASE}/statuses/{pull['head']['sha']}", json={"state": "success", "context": "ci"})
+    assert merge(world, pull["number"]).status_code == 200
+
+
+def test_rules_reach_branch_merges_too(world: World) -> None:
+    review = {
+        "required_approving_review_count": 0,
+        "dismiss_stale_reviews_on_push": False,
+        "require_code_owner_review": False,
+        "require_last_push_approval": False,
+        "required_review_thread_resolution": False,
+    }
+    guard(world, "release-1", {"type": "pull_request", "parameters": review})
+    answer = world.bot.post(f"{BASE}/merges", json={"base": "release-1", "head": "42-x"})
+    assert answer.status_code == 409
+    assert "Changes must be made through a pull request." in answer.json()["message"]
+
+
+def test_a_guarded_head_outlives_its_merge(world: World) -> None:
+    guard(world, "42-x", {"type": "deletion"})
+    world.emulator.change_repo(REPO, delete_branch_on_merge=True)
+    assert merge(world, world.open_pull()["number"]).status_code == 200
+    assert set(world.refs("heads/42-x")) == {"refs/heads/42-x"}
