@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import jwt
 
+from app.emulator.actions_names import ACTIONS_APP
 from app.emulator.errors import ApiError, forbidden_to_app, not_found
 from app.emulator.state import ROLES, Account, Actor, App, Installation, Permissions, Repository, Token
 
@@ -46,6 +47,10 @@ class Identity:
     def key(self) -> str:
         """What an ETag and a rate limit belong to."""
         if self.installation is not None:
+            only = self.installation.repositories
+            if self.installation.app.slug == ACTIONS_APP and only:
+                # A workflow's token is counted by its repository.
+                return f"actions:{min(only)}"
             return f"installation:{self.installation.id}"
         return self.label
 

@@ -16,6 +16,7 @@ from typing import Any, Self
 import httpx
 import jwt
 
+from app.emulator.client_actions import ActionsCalls
 from app.emulator.client_identities import IdentityCalls
 from app.emulator.client_machine import MachineCalls
 
@@ -25,7 +26,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 Json = dict[str, Any]
 
 
-class Emulator(IdentityCalls, MachineCalls):
+class Emulator(ActionsCalls, IdentityCalls, MachineCalls):
     """A running emulator. Every method is one control call and raises ``httpx.HTTPStatusError`` on refusal."""
 
     def __init__(self, url: str, process: subprocess.Popen[str] | None = None) -> None:

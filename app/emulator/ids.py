@@ -13,6 +13,8 @@ from collections.abc import Iterator
 
 # Real ids of these kinds have passed 2^31; a client that keeps them in 32 bits must fail here too.
 _STARTS = {
+    "workflow": 110_000_001,
+    "workflow_run": 17_200_000_001,
     "account": 1_001,
     "app": 900_001,
     "hook": 500_000_001,

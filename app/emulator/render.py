@@ -7,6 +7,7 @@ from typing import Any
 from app.emulator.clock import to_stamp
 from app.emulator.ids import node_id
 from app.emulator.people import account_of, role_flags
+from app.emulator.render_actions import ActionsRender
 from app.emulator.render_checks import CheckRender
 from app.emulator.render_issues import IssueRender
 from app.emulator.render_pulls import PullRender
@@ -22,7 +23,7 @@ from app.emulator.world import World
 Json = dict[str, Any]
 
 
-class Render(CheckRender, PullRender, IssueRender):
+class Render(ActionsRender, CheckRender, PullRender, IssueRender):
     """Renders for one base URL, the root of the REST API as the client knows it."""
 
     def __init__(self, world: World, api: str | None = None) -> None:

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from app.emulator import (
+    actions_controls,
     check_controls,
     delivery_controls,
     fault_controls,
     identity_controls,
     limit_controls,
+    oidc,
     smart_http,
 )
 from app.emulator.acts.checks import mark_stale
@@ -50,6 +52,7 @@ CONTROL = "/_emulator"
 _DAY_S = 86_400
 # Importing these modules adds their calls to the control path.
 CONTROL_MODULES = (
+    actions_controls,
     check_controls,
     delivery_controls,
     fault_controls,
@@ -112,6 +115,7 @@ class Server:
     async def reset(self) -> None:
         """Forget everything: an empty GitHub under the same address."""
         await self._stop_sending()
+        await self.world.processes.stop_all()
         self.world.background.drop()
         data_dir, url = self.world.data_dir, self.world.url
         self.world = World(data_dir)
@@ -136,6 +140,7 @@ class Server:
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await self._stop_sending()
+        await self.world.processes.stop_all()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _read(self, scope: dict[str, Any], receive: Receive) -> Request:
@@ -207,6 +212,8 @@ class Server:
     async def _answer(self, request: Request, entry: Entry) -> Response:
         if entry.kind == "git":
             return await smart_http.serve(request)
+        if entry.kind == "oidc":
+            return self._token_service(request)
         bucket, key = bucket_of(entry.kind), request.identity.key
         measured = self.graphql.measure(request) if entry.kind == "graphql" else Measured()
         request.cost, request.nodes = measured.cost, measured.nodes
@@ -221,6 +228,13 @@ class Server:
         response.headers["x-github-media-type"] = "github.v3; format=json"
         response.headers |= permission_headers(request)
         return Response(304, b"", response.headers) if same else response
+
+    def _token_service(self, request: Request) -> Response:
+        """On GitHub a host of its own, that knows no rate limit of the API."""
+        try:
+            return oidc.serve(request)
+        except ApiError as error:
+            return Response.json(error.body(), error.status)
 
     def _limited(self, request: Request, entry: Entry, bucket: str, measured: Measured) -> Response:
         identity, kind, rates = request.identity, entry.kind, self.world.rates
@@ -287,11 +301,13 @@ def _by_unix_socket(scope: dict[str, Any]) -> bool:
 
 
 def kind_of(request: Request) -> str:
-    """``git``, ``graphql``, ``token`` (the minting of tokens) or ``rest``."""
+    """``git``, ``graphql``, ``token`` (the minting of tokens), ``oidc`` or ``rest``."""
     if smart_http.match(request.path):
         return "git"
     if request.path == "/graphql":
         return "graphql"
+    if oidc.serves(request.path):
+        return "oidc"
     if request.path.endswith("/access_tokens") or request.path == "/installation/token":
         return "token"
     return "rest"

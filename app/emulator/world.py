@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Literal
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from app.emulator.actions_state import Actions
 from app.emulator.background import Background
 from app.emulator.clock import Clock
 from app.emulator.errors import ApiError
 from app.emulator.ids import Ids, parse_node_id
 from app.emulator.limits import RateLimits, SecondaryLimits, hourly_limit
+from app.emulator.processes import Processes
 from app.emulator.repos import GitRepo
 from app.emulator.state import (
     Account,
@@ -68,6 +70,8 @@ class World:
         # Apps that a repository asks for no suite on its own: (repository, App).
         self.no_suites: set[tuple[int, int]] = set()
         self.looked_for_stale = 0.0
+        self.actions = Actions()
+        self.processes = Processes()
         self.switches = Switches()
         self.rates = RateLimits(self.clock, self.hourly_limit)
         self.secondary = SecondaryLimits(self.clock)
@@ -133,7 +137,7 @@ class World:
         """A new App with its own key pair and bot account."""
         if slug in self.apps:
             raise ApiError(422, f"The App {slug} exists")
-        private, public = _key_pair(len(self.apps))
+        private, public = key_pair(len(self.apps))
         app = App(
             id=self.ids.next("app"),
             slug=slug,
@@ -262,7 +266,7 @@ class World:
 
 
 @cache
-def _key_pair(index: int) -> tuple[str, str]:
+def key_pair(index: int) -> tuple[str, str]:
     """The key pair of the n-th App. Making one costs a tenth of a second, so a reset world gets the same ones."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     private = key.private_bytes(

@@ -8,12 +8,11 @@ GitHub Actions answers 422 with these words.
 
 from __future__ import annotations
 
+from app.emulator.actions_names import ACTIONS_APP
 from app.emulator.acts.checks import tell_run, tell_suite
 from app.emulator.errors import ApiError
 from app.emulator.state import Actor, CheckRun, CheckSuite
 from app.emulator.world import World
-
-ACTIONS_APP = "github-actions"
 
 
 def rerequest_check_run(world: World, run: CheckRun, actor: Actor) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.emulator.actions_names import ACTIONS_APP
 from app.emulator.acts.check_values import RunValues, read_run
 from app.emulator.acts.events import announce
 from app.emulator.clock import from_stamp
@@ -26,6 +27,8 @@ def request_suites(world: World, repo: Repository, branch: str, sha: str, actor:
         app = installation.app
         if installation.permissions.get("checks") != "write" or not world.wants_suites(repo, app):
             continue
+        if app.slug == ACTIONS_APP:
+            continue  # its suites come with the runs of workflows
         if any(s.app is app and s.head_sha == sha for s in repo.suites):
             continue
         tell_suite(world, new_suite(world, repo, app, sha, branch), "requested", actor)

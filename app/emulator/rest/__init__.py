@@ -1,6 +1,7 @@
 """REST, one subject a file; every module adds its routes to :data:`app.emulator.rest.table.routes`."""
 
 from app.emulator.rest import (
+    actions,
     apps,
     assignees,
     check_suites,
@@ -27,6 +28,7 @@ from app.emulator.rest import (
 from app.emulator.rest.table import routes
 
 __all__ = [
+    "actions",
     "apps",
     "assignees",
     "check_suites",
