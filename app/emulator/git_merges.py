@@ -17,8 +17,11 @@ def merged_tree(git: GitRepo, ours: str, theirs: str) -> str | None:
 
 
 def commits_between(git: GitRepo, base: str, head: str) -> list[str]:
-    """The commits of ``head`` that ``base`` has not, oldest first."""
-    return list(reversed(git.log(head, f"^{base}", "--topo-order")))
+    """The commits of ``head`` that ``base`` has not, parents before children."""
+    order = pygit2.enums.SortMode.TOPOLOGICAL | pygit2.enums.SortMode.REVERSE
+    walk = git.pg.walk(head, order)
+    walk.hide(base)
+    return [str(commit.id) for commit in walk]
 
 
 def replay(git: GitRepo, commits: list[str], onto: str, committer: pygit2.Signature) -> str | None:
