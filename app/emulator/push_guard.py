@@ -26,7 +26,7 @@ if [ -f "$EMULATOR_VERDICTS/$1" ]; then
   cat "$EMULATOR_VERDICTS/$1" >&2
   exit 1
 fi
-[ "$EMULATOR_WORKFLOWS" = refused ] || exit 0
+[ -n "$EMULATOR_PUSHER" ] || exit 0
 {workflow_guard.SCRIPT}"""
 
 
@@ -37,9 +37,14 @@ class PushGuard:
     options: list[str] = field(default_factory=list)
     env: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    folder: Path | None = None
 
     def worded(self, output: bytes) -> bytes:
         """receive-pack's answer with GitHub's reasons in its report."""
+        left_by_hook = self.folder / "reasons" if self.folder is not None else None
+        if left_by_hook is not None:
+            files = [f for f in left_by_hook.rglob("*") if f.is_file()]
+            self.reasons |= {str(f.relative_to(left_by_hook)): f.read_text(encoding="utf-8").strip() for f in files}
         if not self.reasons:
             return output
         lines = pkt_lines(output)
@@ -59,37 +64,40 @@ class PushGuard:
 
     def close(self) -> None:
         """Forget the judgement."""
-        folder = self.env.get("EMULATOR_VERDICTS")
-        if folder:
-            shutil.rmtree(folder, ignore_errors=True)
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 async def judge(request: Request, repo: Repository, commands: Sequence[RefChange], body: bytes) -> PushGuard:
     """Judge all commands of a push. The caller closes what it gets."""
     guard = PushGuard()
-    if workflow_guard.applies_to(request.identity, repo):
-        guard.env["EMULATOR_WORKFLOWS"] = "refused"
+    pusher = workflow_guard.push_env(request.identity, repo)
     guarded = [c for c in commands if _is_guarded(repo, c.name)]
+    if not pusher and not guarded:
+        return guard
+    guard.folder = _new_folder(request.world.data_dir)
+    verdicts, reasons = guard.folder / "verdicts", guard.folder / "reasons"
+    guard.options = ["-c", f"core.hooksPath={_hooks(request.world.data_dir)}"]
+    guard.env = pusher | {"EMULATOR_VERDICTS": str(verdicts), "EMULATOR_REASONS": str(reasons)}
     if guarded:
         await _store(repo, _pack_of(body))
-        _judge_refs(guard, request, repo, guarded)
-    if guard.env:
-        guard.options = ["-c", f"core.hooksPath={_hooks(request.world.data_dir)}"]
+        guard.reasons = _judge_refs(verdicts, request, repo, guarded)
     return guard
 
 
-def _judge_refs(guard: PushGuard, request: Request, repo: Repository, guarded: Sequence[RefChange]) -> None:
-    folder = Path(tempfile.mkdtemp(prefix="push-", dir=request.world.data_dir)).resolve()
-    guard.env["EMULATOR_VERDICTS"] = str(folder)
+def _judge_refs(verdicts: Path, request: Request, repo: Repository, guarded: Sequence[RefChange]) -> dict[str, str]:
+    """The reasons of refused refs; what the pusher is told of each lies under ``verdicts``."""
+    refused = {}
     for change in guarded:
         if repo.git.ref(change.name) not in (change.old, None):
             continue  # the branch moved on, which git itself will say
         found = ref_violations(request.world, repo, change, request.identity.actor)
         if found is not None:
-            guard.reasons[change.name] = found.push_reason
-            verdict = folder / change.name
+            refused[change.name] = found.push_reason
+            verdict = verdicts / change.name
             verdict.parent.mkdir(parents=True, exist_ok=True)
             verdict.write_text(found.push_text(f"{request.world.url}/{repo.full_name}"), encoding="utf-8")
+    return refused
 
 
 def _is_guarded(repo: Repository, ref: str) -> bool:
@@ -119,6 +127,10 @@ async def _store(repo: Repository, pack: bytes) -> None:
         stderr=asyncio.subprocess.DEVNULL,
     )
     await process.communicate(pack)
+
+
+def _new_folder(data_dir: Path) -> Path:
+    return Path(tempfile.mkdtemp(prefix="push-", dir=data_dir)).resolve()
 
 
 def _hooks(data_dir: Path) -> Path:

@@ -24,6 +24,8 @@ def git_env() -> dict[str, str]:
     """An environment in which git reads no configuration of this machine."""
     config = {
         "receive.autogc": "false",
+        # What github/spokes-receive-pack advertises beside git's own; options are taken and ignored there too.
+        "receive.advertisePushOptions": "true",
         "gc.auto": "0",
         "core.filesRefLockTimeout": "2000",
         "core.hooksPath": "/dev/null",

@@ -76,7 +76,8 @@ def _authorize(request: Request, owner: str, name: str, *, write: bool) -> Repos
     if identity.refusal is not None:
         if identity.refusal.status == 403:
             return _text(403, identity.refusal.message)
-        return _text(401, "Invalid username or token. Password authentication is not supported.", challenge)
+        words = "Invalid username or token. Password authentication is not supported for Git operations."
+        return _text(401, words, challenge)
     try:
         repo = visible_repo(request.world, identity, owner, name)
     except ApiError:

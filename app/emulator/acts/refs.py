@@ -19,6 +19,8 @@ from app.emulator.state import Actor, Repository
 from app.emulator.world import World
 
 _MAX_COMMITS = 20
+# More tags than these at once raise no events (docs.github.com, "Webhook events and payloads": push, create, delete).
+_MAX_TAGS = 3
 
 
 class RefRefusal(Exception):
@@ -92,11 +94,13 @@ def moved(world: World, repo: Repository, changes: Sequence[RefChange], actor: A
     commits reach the base together with the deletion of its branch counts as merged."""
     changes = [c for c in changes if c.old != c.new]
     repo.pushed_at = world.clock.stamp()
+    quiet = "refs/tags/" if sum(c.name.startswith("refs/tags/") for c in changes) > _MAX_TAGS else None
     for change in sorted(changes, key=lambda c: c.new == ZERO):
         old = change.old or ZERO
         if not change.name.startswith(("refs/heads/", "refs/tags/")):
             continue
-        _announce_push(world, repo, change.name, old, change.new, actor)
+        if quiet is None or not change.name.startswith(quiet):
+            _announce_push(world, repo, change.name, old, change.new, actor)
         if change.name.startswith("refs/heads/"):
             branch = change.name.removeprefix("refs/heads/")
             if change.new != ZERO:
