@@ -11,7 +11,7 @@ import pygit2
 from app.emulator.clock import from_stamp
 from app.emulator.errors import ApiError, not_found
 from app.emulator.ids import node_id
-from app.emulator.render import signature
+from app.emulator.render_repositories import signature
 from app.emulator.repos import GitRepo, TreeEntry, is_oid
 from app.emulator.rest.table import open_repo, render, routes
 from app.emulator.routing import Body, Request, Response
