@@ -11,6 +11,7 @@ from typing import Literal
 
 from app.agent import next_checkpoint, writes
 from app.agent.environment import usage
+from app.agent.git_faults import refused_by_git
 from app.agent.held import FILE, HeldLease, Identity, held_lease, identity
 from app.agent.home import Home
 from app.agent.show import DetailedRefusal
@@ -161,6 +162,11 @@ def _refusal(outcome: ledger_git.NotPushed, lease: HeldLease) -> Refused:
                 "stop: a person must look at the ticket. Your commits are still in this clone",
             )
         )
+    if isinstance(outcome, ledger_git.Declined):
+        reason = outcome.reason
+        if outcome.in_the_way is not None:
+            reason = f"the branch {outcome.in_the_way} exists, so git cannot make {lease.branch} beside it ({reason})"
+        return refused_by_git("the push was refused", reason, outcome.fault)
     return Refused(Blocked(Code.USAGE, f"the push was refused: {outcome.reason}", "mend that and push again"))
 
 

@@ -5,7 +5,6 @@ point leaves something the same command finishes; the commit and the clean state
 enters git's configuration, only the name of the helper that hands it out.
 """
 
-import os
 import shlex
 import shutil
 import subprocess
@@ -13,9 +12,11 @@ import sys
 from dataclasses import dataclass
 
 from app.agent.environment import usage
+from app.agent.git_faults import refused_by_git
 from app.agent.held import HeldLease
 from app.agent.home import FOLDER, Home
 from app.domain.outcome import Blocked, Code, Refused
+from app.ledger.git_program import QUIET, Fault, fault_of, git_environment, git_words
 
 _SHOWN = 5
 
@@ -51,10 +52,11 @@ class State:
 
 
 class GitFailed(Refused):
-    """A git command ended with an error. `said` is git's own last line."""
+    """A git command ended with an error. `said` is git's own words, `fault` what they mean."""
 
-    def __init__(self, command: str, said: str) -> None:
+    def __init__(self, command: str, said: str, fault: Fault = Fault.OTHER) -> None:
         self.said = said
+        self.fault = fault
         super().__init__(Blocked(Code.USAGE, f"git {command} failed: {said}", "mend that and run the command again"))
 
 
@@ -136,7 +138,7 @@ class Workspace:
 
     def begin(self, lease: HeldLease) -> None:
         """Makes this folder a clone, or makes sure it is one, and fetches the remote's branches. Raises Refused."""
-        self._git("init", "--quiet")
+        self._git("init", "--quiet", "--object-format=sha1")
         self.prepare(lease)
         self._fetch(lease)
 
@@ -185,7 +187,7 @@ class Workspace:
     def fetch_branches(self) -> None:
         """Brings the remote's branches here. Raises Refused (`unavailable`)."""
         try:
-            self._git("fetch", "--quiet", "--no-tags", "--prune", "origin")
+            self._git("fetch", "--quiet", "--no-tags", "--prune", "--no-auto-maintenance", "origin")
         except GitFailed as failure:
             raise _unreachable(failure) from None
 
@@ -214,32 +216,32 @@ class Workspace:
         done = subprocess.run(
             ["git", *QUIET, *arguments],
             cwd=self.root,
-            env=git_environment(),
+            env=git_environment(GIT_ALLOW_PROTOCOL=_PROTOCOLS),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
         )
         if done.returncode != 0:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            raise GitFailed(arguments[0], said[-1] if said else f"it ended with {done.returncode}")
+            text = done.stderr.decode(errors="replace")
+            said = git_words(text.splitlines()) or f"it ended with {done.returncode}"
+            raise GitFailed(arguments[0], said, fault_of(text))
         return done.stdout.decode(errors="surrogateescape")
 
     def _try(self, *arguments: str) -> str | None:
+        """What git answers, or None where it says no. Raises Refused where git cannot work here at all: its words are
+        the answer then, and not "there is no such branch".
+        """
         try:
             return self._git(*arguments).strip()
-        except GitFailed:
+        except GitFailed as failure:
+            if failure.fault is Fault.LOCAL and "not a git repository" not in failure.said:
+                raise refused_by_git("git cannot work here", failure.said, Fault.LOCAL) from None
             return None
 
 
-QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
-"""No hook and no monitor runs under our git calls: a repository's own may be anybody's, and a token is near."""
-
-
-def git_environment() -> dict[str, str]:
-    """For git: it never asks a person, and speaks only http(s) to remotes, whatever a repository says."""
-    outside = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_ASKPASS", "SSH_ASKPASS")
-    kept = {name: value for name, value in os.environ.items() if name not in outside}
-    return {**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "GIT_ALLOW_PROTOCOL": "http:https", "LC_ALL": "C"}
+_PROTOCOLS = "http:https:ssh"
+"""What our git speaks to remotes, whatever a repository says. A clone URL is http(s); ssh is where a person's own
+`url.*.insteadOf` leads."""
 
 
 def credential_helper() -> str:
@@ -250,14 +252,8 @@ def credential_helper() -> str:
 
 
 def _unreachable(failure: GitFailed) -> Refused:
-    return Refused(
-        Blocked(
-            Code.UNAVAILABLE,
-            f"the repository could not be fetched: {failure.said}",
-            "check that GITHUB_TOKEN may read it, then run the same command again",
-            retryable=True,
-        )
-    )
+    fault = failure.fault if failure.fault.is_final else Fault.UNHEARD
+    return refused_by_git("the repository could not be fetched", failure.said, fault)
 
 
 def refuse_occupied(found: Occupied) -> Refused:

@@ -4,7 +4,6 @@ Everything that comes from the remote is hostile: names are checked and given in
 stands where git could take it for an option, and nothing goes through a shell.
 """
 
-import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from types import TracebackType
 
 from app.domain.record import MAX_BYTES
 from app.ledger.codec import RECORD_FILE, Entry
+from app.ledger.git_program import QUIET, Fault, fault_of, git_environment, git_words, plain_line
 
 NETWORK_TIMEOUT_S = 120
 LOCAL_TIMEOUT_S = 60
@@ -21,8 +21,6 @@ MAX_COMMIT_BYTES = 64 * 1024
 MAX_LISTED = 50
 
 _SHA = re.compile(r"^[0-9a-f]{40}$")
-_INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_COMMON_DIR")
-_CREDENTIAL = re.compile(r"(://)[^/\s@]*@|\b(?:gh[a-z]_|github_pat_|arl_)[A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True)
@@ -30,6 +28,7 @@ class Unreachable:
     """The remote did not answer, or refused us; `reason` is git's, on one line and without credentials."""
 
     reason: str
+    fault: Fault = Fault.UNHEARD
 
 
 @dataclass(frozen=True)
@@ -39,9 +38,10 @@ class PushedRefs:
 
 @dataclass(frozen=True)
 class PushFailed:
-    """git says that nothing moved, or says nothing; `reason` is its own."""
+    """git says that nothing moved, or says nothing; `reason` is its own. Unheard: it may have happened."""
 
     reason: str
+    fault: Fault = Fault.OTHER
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,8 @@ class Clone:
     def __init__(self, path: Path, remote: str = "origin") -> None:
         self.path = path
         self.remote = remote
-        self._environment = {name: value for name, value in os.environ.items() if name not in _INHERITED}
-        # Replaced objects would show another history than the remote's; a prompt would wait for nobody.
-        self._environment |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
+        # Replaced objects would show another history than the remote's.
+        self._environment = git_environment(GIT_NO_REPLACE_OBJECTS="1")
 
     def is_ref_name(self, ref: str) -> bool:
         """Whether git takes this full name: then it holds no character that means something in a refspec."""
@@ -79,16 +78,24 @@ class Clone:
             return found
         standing = {name: local for name, local in wanted.items() if name in found}
         if standing and (fetched := self._fetch(standing)).returncode != 0:
-            return Unreachable(_reason(fetched))
+            return _unreachable(fetched)
         return self._held(standing)
 
     def remote_refs(self, names: Sequence[str]) -> dict[str, str] | Unreachable:
         """What exactly these full names point to on the remote, those that stand."""
         listed = self._run("ls-remote", "--end-of-options", self.remote, *names, timeout=NETWORK_TIMEOUT_S)
         if listed.returncode != 0:
-            return Unreachable(_reason(listed))
+            return _unreachable(listed)
         lines = [line.partition("\t") for line in listed.stdout.decode("utf-8", "replace").splitlines()]
         return {name: sha for sha, _, name in lines if name in names and _SHA.fullmatch(sha)}
+
+    def in_the_way(self, ref: str) -> str | None:
+        """A ref of the remote that leaves no room for this full name: a part of it, or one below it."""
+        parts = ref.split("/")
+        above = ["/".join(parts[:end]) for end in range(3, len(parts))]
+        listed = self._run("ls-remote", "--end-of-options", self.remote, *above, f"{ref}/*", timeout=NETWORK_TIMEOUT_S)
+        names = [line.partition("\t")[2] for line in listed.stdout.decode("utf-8", "replace").splitlines()]
+        return next((plain_line(name) for name in names if name in above or name.startswith(f"{ref}/")), None)
 
     def _fetch(self, wanted: Mapping[str, str]) -> "subprocess.CompletedProcess[bytes]":
         refspecs = [f"+{name}:{local}" for name, local in wanted.items()]
@@ -146,17 +153,15 @@ class Clone:
                 "push", *options, *leases, "--end-of-options", self.remote, *refspecs, timeout=NETWORK_TIMEOUT_S
             )
         except subprocess.TimeoutExpired:
-            return PushFailed("the remote did not answer in time")
-        return PushedRefs() if result.returncode == 0 else PushFailed(_push_reason(result))
+            return PushFailed("the remote did not answer in time", Fault.UNHEARD)
+        return PushedRefs() if result.returncode == 0 else _push_failed(result)
 
     def objects(self) -> "Objects":
         """A reader of commits; to be used in a `with` block."""
         return Objects(self._command("cat-file", "--batch"), self._environment)
 
     def _command(self, *arguments: str) -> list[str]:
-        # No hook and no monitor runs: a repository's own may be anybody's, and a token is near.
-        quiet = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
-        return ["git", *quiet, "-C", str(self.path), *arguments]
+        return ["git", *QUIET, "-C", str(self.path), *arguments]
 
     def _run(
         self, *arguments: str, stdin: bytes = b"", timeout: int = LOCAL_TIMEOUT_S
@@ -240,22 +245,29 @@ class Objects:
             self._process = None
 
 
-def plain_line(text: str) -> str:
-    """Strangers' text as one line without control characters, at most 200 long."""
-    return "".join(c for c in text.strip("\n")[:200] if c.isprintable())
-
-
 def _reason(result: "subprocess.CompletedProcess[bytes]") -> str:
-    return _words(result.stderr.decode("utf-8", "replace").splitlines()) or f"git ended with {result.returncode}"
+    return git_words(_lines(result.stderr)) or f"git ended with {result.returncode}"
 
 
-def _push_reason(result: "subprocess.CompletedProcess[bytes]") -> str:
-    """Why the remote, or git itself, refused: the line about a ref that is not only "the others were refused"."""
-    lines = [line for line in result.stdout.decode("utf-8", "replace").splitlines() if line.startswith("!")]
+def _unreachable(result: "subprocess.CompletedProcess[bytes]") -> Unreachable:
+    fault = fault_of(result.stderr.decode("utf-8", "replace"))
+    return Unreachable(_reason(result), Fault.UNHEARD if fault is Fault.OTHER else fault)
+
+
+def _push_failed(result: "subprocess.CompletedProcess[bytes]") -> PushFailed:
+    """Why the remote, or git itself, refused: what is said about a ref, save "the others were refused" where there is
+    more to say, and the remote's own words.
+    """
+    lines = [line for line in _lines(result.stdout) if line.startswith("!")]
     own = [line for line in lines if "atomic push failed" not in line and "atomic transaction failed" not in line]
-    return _words([line.split("\t")[-1] for line in own or lines]) or _reason(result)
+    about_refs = [line.split("\t")[-1] for line in own or lines]
+    said = _lines(result.stderr)
+    remote = [line for line in said if line.startswith("remote:")]
+    fault = fault_of("\n".join((*about_refs, *said)))
+    if about_refs and "failed to report status" not in about_refs[0] and fault is Fault.UNHEARD:
+        fault = Fault.OTHER  # the remote did answer, whatever its words remind of
+    return PushFailed(git_words([f"! {line}" for line in about_refs] + (remote or said)).replace("! ", ""), fault)
 
 
-def _words(lines: Sequence[str]) -> str:
-    telling = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))] or list(lines)
-    return plain_line(_CREDENTIAL.sub(r"\1", " / ".join(line.strip() for line in telling if line.strip())))
+def _lines(raw: bytes) -> list[str]:
+    return raw.decode("utf-8", "replace").splitlines()

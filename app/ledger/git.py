@@ -24,6 +24,7 @@ from app.domain.token import read as read_token
 from app.ledger.agent_commits import amend_as_agent
 from app.ledger.clone import Clone, PushedRefs, PushFailed, RefPush, Unreachable
 from app.ledger.codec import Draft, Entry, NewerSchema, NotStorable, blob_bytes, commit_bytes, draft_text, tree_bytes
+from app.ledger.git_program import Fault
 from app.ledger.seals import LeaseSealer, PublicKeys, ServiceSeal, own_secret
 from app.ledger.verify import Sound, verify_tail
 
@@ -99,6 +100,16 @@ class Refused:
 @dataclass(frozen=True)
 class Unheard(Refused):
     """The remote did not answer. Pushing again finds out what became of the push."""
+
+
+@dataclass(frozen=True)
+class Declined(Refused):
+    """The remote, or git on this machine, says no, and will again until somebody mends it: `fault` says what kind of
+    no, `reason` has git's own words. `in_the_way`: the branch that leaves no room for the ticket's.
+    """
+
+    fault: Fault
+    in_the_way: str | None = None
 
 
 @dataclass(frozen=True)
@@ -218,20 +229,21 @@ class GitLedger:
         sent: str | None = None
         before: Seen | None = None
         unmoved = 0
-        reason = ""
+        reason, fault = "", Fault.OTHER
         for number in range(TRIES + 1):
             if number:
                 self._sleep(random.uniform(0.05, 0.2) * min(number, 6))
             seen = self.look(branch)
             if isinstance(seen, Unreachable):
-                return Unheard(_unheard(seen.reason) if sent else seen.reason)
+                reason = _unheard(seen.reason) if sent else seen.reason
+                return Declined(reason, seen.fault) if seen.fault.is_final else Unheard(reason)
             if sent is not None and self._has(seen, sent):
                 return Pushed(sent, code_sha)
             if isinstance(seen, Gone):
                 return FencedOut(seen.reason)
             unmoved = unmoved + 1 if before is not None and _same(seen, before) else 0
             if unmoved == UNMOVED_TRIES:
-                return Refused(reason)
+                return Unheard(_unheard(reason)) if fault is Fault.UNHEARD else Refused(reason)
             before = seen
             prepared = self._prepare(seen, content)
             if not isinstance(prepared, tuple):
@@ -243,7 +255,12 @@ class GitLedger:
             outcome = self._push(seen, content, sent, route)
             if isinstance(outcome, PushedRefs):
                 return Pushed(sent, code_sha)
-            reason = outcome.reason
+            reason, fault = outcome.reason, outcome.fault
+            if fault.is_final:
+                return Declined(reason, fault)
+            asks = fault is Fault.OTHER and seen.branch is None
+            if asks and (taken := self._clone.in_the_way(content.branch_ref)):
+                return Declined(reason, Fault.NAME_TAKEN, taken.removeprefix("refs/heads/"))
         return LostRace(f"others wrote to the ticket {TRIES} times in between; last: {reason}")
 
     def _content(

@@ -65,6 +65,8 @@ class StandIn:
     grant_changes: dict[str, Any] = field(default_factory=dict)
     verify: list[list[str]] = field(default_factory=list)
     git_requests: list[str] = field(default_factory=list)
+    git_fault: tuple[str, str] | None = None
+    """(end of the path, what happens): a status instead of an answer, or lost (carried out, the connection is cut)."""
 
     @property
     def clone_url(self) -> str:
@@ -266,6 +268,12 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
             return
         world.git_requests.append(path)
+        hit = world.git_fault is not None and self.path.endswith(world.git_fault[0])
+        if hit and world.git_fault is not None and world.git_fault[1] != "lost":
+            self.send_response(int(world.git_fault[1]))
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         environment = {
             "PATH": os.environ["PATH"],
             "GIT_PROJECT_ROOT": str(world.bare.parent),
@@ -281,6 +289,10 @@ class Handler(BaseHTTPRequestHandler):
             "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
         }
         done = subprocess.run(["git", "http-backend"], input=body, env=environment, capture_output=True, check=True)
+        if hit:
+            self.close_connection = True
+            self.connection.close()
+            return
         head, _, content = done.stdout.partition(b"\r\n\r\n")
         lines = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
         self.send_response(int(lines.pop("Status", "200 OK").split()[0]))
