@@ -6,11 +6,11 @@ from typing import Any
 
 from app.emulator.acts import following, forks
 from app.emulator.acts.branch_updates import sync_fork
-from app.emulator.auth import at_least, require
+from app.emulator.auth import require
 from app.emulator.errors import ApiError, forbidden_to_app
 from app.emulator.rest.table import accepted, open_repo, render, routes
 from app.emulator.routing import Request, Response, paginated
-from app.emulator.state import Account, Repository
+from app.emulator.state import Account, Repository, Token
 
 
 def lineage(request: Request, repo: Repository) -> dict[str, Any]:
@@ -81,6 +81,11 @@ def merge_upstream(request: Request, owner: str, repo: str) -> Response:
     return Response.json({"message": message, "merge_type": kind, "base_branch": upstream})
 
 
+def _may_delete(token: Token | None) -> bool:
+    """A classic token needs the scope ``delete_repo``, which ``repo`` does not include."""
+    return token is None or token.scopes is None or "delete_repo" in token.scopes
+
+
 @routes.add("DELETE", "/repos/{owner}/{repo}")
 def delete_repository(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "read")
@@ -90,7 +95,7 @@ def delete_repository(request: Request, owner: str, repo: str) -> Response:
         require(identity, found, "write", "administration")
     elif identity.user is None:
         raise ApiError(401, "Requires authentication")
-    elif not at_least(found.role_of(identity.user), "admin"):
+    elif not identity.allows(found, "administration", "write") or not _may_delete(identity.token):
         raise ApiError(403, "Must have admin rights to Repository.")
     following.head_repository_gone(request.world, found, identity.actor)
     forks.remove(request.world, found, identity.actor)
