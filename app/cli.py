@@ -4,6 +4,7 @@ A room is imported only when one of its commands runs, so that the agent's insta
 """
 
 import importlib
+import json
 import os
 import runpy
 import sys
@@ -11,6 +12,7 @@ import traceback
 from dataclasses import dataclass
 
 import typer
+from click.exceptions import Abort, ClickException
 
 from app.agent.cli import app as agent_app
 
@@ -29,6 +31,7 @@ class Room:
 ROOMS = {
     "serve": Room("app.service.cli", "server", "Run the service: webhooks, agent API, the loop."),
     "keys": Room("app.service.cli", "server", "Make the operator's keys."),
+    "doctor": Room("app.doctor.cli", "server", "Try on a sandbox repository whether GitHub behaves as relied on."),
     "demo": Room("app.drill.cli", "server,emulator,drill", "Play the story of a recovery on a GitHub on this machine."),
     "emulator": Room("app.emulator.__main__", "emulator", "Run a GitHub on this machine."),
 }
@@ -53,7 +56,9 @@ def _join(name: str, room: Room) -> None:
                 runpy.run_module(room.module, run_name="__main__", alter_sys=False)
                 return
             joined: typer.Typer = importlib.import_module(room.module).app
-            joined(args=_arguments(joined, name, context.args), prog_name=PROGRAM)
+            code = joined(args=_arguments(joined, name, context.args), prog_name=PROGRAM, standalone_mode=False)
+            if isinstance(code, int):
+                raise typer.Exit(code)
         except ModuleNotFoundError as missing:
             if missing.name is None or missing.name.partition(".")[0] == "app":
                 raise
@@ -76,9 +81,21 @@ for _name, _room in ROOMS.items():
 
 
 def main() -> None:
-    """The entry point of `agent-recovery`. What nobody expected is told without secrets, and ends with 70."""
+    """The entry point of `agent-recovery`. A wrong call is told in the form that was asked for and ends with 2; what
+    nobody expected is told without secrets, and ends with 70.
+    """
+    _open_streams()
     try:
-        app(prog_name=PROGRAM)
+        code = app(prog_name=PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
+    except ClickException as wrong:
+        raise SystemExit(_wrong_call(wrong)) from None
+    except Abort:
+        raise SystemExit(130) from None
+    except BrokenPipeError:
+        raise SystemExit(_nobody_reads("whoever read it has gone")) from None
+    except OSError as error:
+        raise SystemExit(_nobody_reads(error.strerror or type(error).__name__)) from None
     except Exception as error:
         from app.agent.show import scrub
 
@@ -87,6 +104,66 @@ def main() -> None:
         print(scrub(f"internal error: {type(error).__name__}: {error}"), file=sys.stderr)
         print("next: run it with AGENT_RECOVERY_DEBUG=1 and report what it prints", file=sys.stderr)
         raise SystemExit(70) from None
+    raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _open_streams() -> None:
+    """A closed standard stream is a trap: the next file opened would take its number, and git's output would go there.
+    Ends the program where there is nobody to tell the outcome to.
+    """
+    closed = [number for number in range(3) if not _is_open(number)]
+    for number in closed:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        if nowhere != number:
+            os.dup2(nowhere, number)
+            os.close(nowhere)
+    if sys.stdin is None:
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - lives as long as the program
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        print("standard output is closed, so the outcome could not be told; nothing was done", file=sys.stderr)
+        print("next: run it with standard output open, or send it to a file or to /dev/null", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+def _wrong_call(wrong: ClickException) -> int:
+    """Tells of a call that the command line does not take: as JSON where JSON was asked for."""
+    if "--json" not in sys.argv:
+        wrong.show()
+        return wrong.exit_code
+    from app.agent.show import line
+
+    context = getattr(wrong, "ctx", None)
+    command = context.command_path if context is not None else PROGRAM
+    error = {
+        "code": "usage",
+        "message": line(wrong.format_message()) or "no command was given",
+        "next_action": f"run `{command} --help` and correct the call",
+        "retryable": False,
+        "holder": None,
+        "generation": None,
+    }
+    print(json.dumps({"error": error}, indent=2))
+    return wrong.exit_code
+
+
+def _nobody_reads(why: str) -> int:
+    """Tells that the outcome could not be written. Whatever was done stands."""
+    # Nothing is left to be flushed at the end: that would fail once more.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    print(f"the outcome could not be written to standard output: {why}; what was done stands", file=sys.stderr)
+    print("next: run the same command again where its output can be written", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

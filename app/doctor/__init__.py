@@ -1,0 +1,1 @@
+"""The doctor: asks a real GitHub whether it behaves as this product relies on."""

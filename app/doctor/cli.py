@@ -1,0 +1,107 @@
+"""`agent-recovery doctor --probe OWNER/SANDBOX`: does the real GitHub behave as this product relies on?"""
+
+import asyncio
+import json
+import re
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from app.doctor import probes_of_refs, probes_of_work
+from app.doctor.finding import Finding, State
+from app.doctor.probe import Probe
+from app.doctor.sandbox import InUse, Sandbox
+from app.domain.outcome import Exit
+from app.github.client import GitHub
+from app.github.errors import GitHubError
+from app.service.keys import parse_private_keys
+from app.service.settings import BadSettings, Settings, load_settings
+
+PROBES: tuple[Probe, ...] = tuple(
+    value for module in (probes_of_refs, probes_of_work) for value in vars(module).values() if isinstance(value, Probe)
+)
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}/[A-Za-z0-9._-]{1,100}")
+
+app = typer.Typer(no_args_is_help=True, help="Looks at GitHub and at this installation for the operator.")
+
+
+@app.command()
+def doctor(
+    probe: Annotated[
+        str,
+        typer.Option(
+            "--probe",
+            metavar="OWNER/SANDBOX",
+            help="Try on this repository what the product relies on; it cleans up after itself.",
+        ),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="The findings as one JSON object.")] = False,
+) -> None:
+    """Try on a repository of your own that nobody works in. Settings come from the environment as for `serve`.
+
+    Exit code 0: all as relied on. 5: something is otherwise (docs/unverified.md says what that means). 7: no answer.
+    """
+    if not _REPOSITORY.fullmatch(probe):
+        typer.echo("--probe takes OWNER/NAME of a repository the App is installed on", err=True)
+        raise typer.Exit(Exit.USAGE)
+    try:
+        settings = load_settings()
+    except BadSettings as bad:
+        typer.echo(str(bad), err=True)
+        raise typer.Exit(Exit.USAGE) from None
+    if not settings.writes:
+        typer.echo("AGENT_RECOVERY_WRITES is off, and probes write: nothing was done", err=True)
+        raise typer.Exit(Exit.GATE_CLOSED)
+    try:
+        findings, left = asyncio.run(_look(settings, probe, quiet=as_json))
+    except InUse as in_use:
+        typer.echo(f"Not probed: {in_use}. Use a repository that nobody works in.", err=True)
+        raise typer.Exit(Exit.USAGE) from None
+    except GitHubError as error:
+        typer.echo(f"Not probed: {error.message}. Is the App installed on {probe}?", err=True)
+        raise typer.Exit(Exit.UNAVAILABLE) from None
+    if as_json:
+        typer.echo(json.dumps({"repository": probe, "findings": [asdict(f) for f in findings], "left": left}, indent=2))
+    else:
+        _conclude(findings, left)
+    raise typer.Exit(exit_code(findings))
+
+
+def exit_code(findings: list[Finding]) -> int:
+    """0 where everything is as relied on; what was not tried does not count as wrong, unless nothing was."""
+    states = {finding.state for finding in findings}
+    if State.OTHERWISE in states:
+        return Exit.CONFLICT
+    return Exit.OK if State.AS_RELIED_ON in states else Exit.UNAVAILABLE
+
+
+async def _look(settings: Settings, full_name: str, *, quiet: bool) -> tuple[list[Finding], tuple[str, ...]]:
+    owner, _, name = full_name.partition("/")
+    keys = parse_private_keys(settings.app_private_key.get_secret_value())
+    async with GitHub(settings.app_id, keys, settings.github_url) as github:
+        box = await Sandbox.open(github, owner, name)
+        findings: list[Finding] = []
+        try:
+            for each in PROBES:
+                findings.append(await each.run(box))
+                if not quiet:
+                    _tell(findings[-1])
+        finally:
+            # Also when it is interrupted: what was made is removed.
+            left = await box.clean_up()
+    return findings, left
+
+
+def _tell(finding: Finding) -> None:
+    typer.echo(f"{finding.state:<13} {finding.probe:<20} {finding.relied_on}")
+    typer.echo(f"{'':<34} {finding.seen}")
+
+
+def _conclude(findings: list[Finding], left: tuple[str, ...]) -> None:
+    counts = {state: sum(finding.state is state for finding in findings) for state in State}
+    typer.echo(", ".join(f"{count} {state}" for state, count in counts.items()))
+    for what in left:
+        typer.echo(f"Could not be removed, please do: {what}")
+    if counts[State.OTHERWISE]:
+        typer.echo("What each means and what to do: docs/unverified.md")
