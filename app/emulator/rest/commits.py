@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from app.emulator.acts.forks import fetch_head, network
 from app.emulator.associations import pulls_with_commit
@@ -112,6 +113,7 @@ def _compared(request: Request, repo: Repository, name: str) -> str | None:
 def changed_files(request: Request, repo: Repository, base: str, head: str) -> list[dict[str, Any]]:
     """The files that differ between two commits, as GitHub lists them."""
     files: list[dict[str, Any]] = []
+    html, api = f"{request.world.url}/{repo.full_name}", f"{request.base_url}/repos/{repo.full_name}"
     for patch in repo.git.diff(base, head):
         delta = patch.delta
         _, additions, deletions = patch.line_stats
@@ -122,7 +124,9 @@ def changed_files(request: Request, repo: Repository, base: str, head: str) -> l
             "additions": additions,
             "deletions": deletions,
             "changes": additions + deletions,
-            "contents_url": (f"{request.base_url}/repos/{repo.full_name}/contents/{delta.new_file.path}?ref={head}"),
+            "blob_url": f"{html}/blob/{head}/{quote(delta.new_file.path)}",
+            "raw_url": f"{html}/raw/{head}/{quote(delta.new_file.path)}",
+            "contents_url": f"{api}/contents/{quote(delta.new_file.path)}?ref={head}",
         }
         if delta.status_char() == "R":
             shown["previous_filename"] = delta.old_file.path
