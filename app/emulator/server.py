@@ -22,6 +22,7 @@ from app.emulator import (
     smart_http,
 )
 from app.emulator.acts.checks import mark_stale
+from app.emulator.acts.workflow_runs import take_up
 from app.emulator.auth import Identity, identify, permission_headers
 from app.emulator.contributions import check_contribution
 from app.emulator.control import control
@@ -137,6 +138,7 @@ class Server:
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         self._sender = asyncio.create_task(self.world.deliveries.run())
+        take_up(self.world)
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await self._stop_sending()

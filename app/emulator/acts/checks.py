@@ -48,7 +48,7 @@ def create_run(world: World, repo: Repository, app: App, body: Body) -> CheckRun
     name, sha, values = body.need("name", str), body.need("head_sha", str), read_run(body)
     if repo.git.kind(sha) != "commit":
         raise ApiError(422, f"No commit found for SHA: {sha}")
-    _check_end(values, None)
+    _check_end(values)
     run = CheckRun(
         id=world.ids.next("check_run"),
         suite=suite_for(world, repo, app, sha),
@@ -72,7 +72,7 @@ def create_run(world: World, repo: Repository, app: App, body: Body) -> CheckRun
 def update_run(world: World, run: CheckRun, body: Body) -> None:
     """Change a check-run: members given are replaced, the output as a whole, and annotations are added."""
     values = read_run(body)
-    _check_end(values, run)
+    _check_end(values)
     was, suite_was = run.status, run.suite.status
     _apply(world, run, values)
     actor = Actor(run.suite.app.bot, run.suite.app)
@@ -81,11 +81,11 @@ def update_run(world: World, run: CheckRun, body: Body) -> None:
     _tell_end(world, run.suite, suite_was, actor)
 
 
-def _check_end(values: RunValues, run: CheckRun | None) -> None:
-    """A run ends with a conclusion; a conclusion given ends it (OpenAPI: "required if you provide completed_at or a
-    status of completed")."""
+def _check_end(values: RunValues) -> None:
+    """A run ends with a conclusion, told in the request that ends it (OpenAPI: "required if you provide completed_at
+    or a status of completed")."""
     ends = values.status == "completed" or values.completed_at is not None
-    if ends and values.conclusion is None and (run is None or run.conclusion is None):
+    if ends and values.conclusion is None:
         raise invalid("CheckRun", "conclusion", "missing_field")
 
 

@@ -152,11 +152,13 @@ def finish(world: World, run: WorkflowRun, conclusion: str) -> None:
     if attempt.token is not None:
         world.tokens.pop(attempt.token, None)
     attempt.status, attempt.conclusion, attempt.updated_at, attempt.oidc_secret = "completed", conclusion, now, None
+    # Only a whole run may fail at its start; its jobs are failures.
+    of_job = "failure" if conclusion == "startup_failure" else conclusion
     for job in attempt.jobs:
-        job.status, job.conclusion, job.completed_at = "completed", conclusion, now
+        job.status, job.conclusion, job.completed_at = "completed", of_job, now
         job.started_at = job.started_at or now
         check = job.check_run
-        check.status, check.conclusion, check.completed_at = "completed", conclusion, now
+        check.status, check.conclusion, check.completed_at = "completed", of_job, now
         _tell_job(world, run, job, "completed")
         tell_run(world, check, "completed", actions_bot(world))
     run.suite.updated_at = now
@@ -170,6 +172,15 @@ def cancel(world: World, run: WorkflowRun, *, force: bool) -> None:
         raise ApiError(409, "Cannot cancel a workflow run that is completed.")
     if not world.processes.cancel(run.id, force=force):
         finish(world, run, "cancelled")
+
+
+def take_up(world: World) -> None:
+    """After a restart: what ran has lost its process and failed, what waited is started."""
+    for run in list(world.actions.runs.values()):
+        if run.attempt.status == "in_progress":
+            finish(world, run, "failure")
+        elif run.attempt.status == "queued":
+            world.background.later(StartRun(run.id, run.attempt.number))
 
 
 def rerun(world: World, run: WorkflowRun, actor: Account) -> None:
