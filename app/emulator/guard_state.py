@@ -180,3 +180,10 @@ class Guard:
     protections: dict[str, Protection] = field(default_factory=dict)
     queues: dict[str, list[QueueEntry]] = field(default_factory=dict)
     pushers: dict[tuple[str, str], Account] = field(default_factory=dict)
+
+
+def find_review_thing(pull: PullRequest, value: str) -> Review | ReviewThread | ReviewComment | None:
+    """The review, conversation or comment on a line that a node id names."""
+    things: list[Review | ReviewThread | ReviewComment] = [*pull.reviews, *pull.threads]
+    things += [c for t in pull.threads for c in t.comments]
+    return next((thing for thing in things if thing.node_id == value), None)

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from app.emulator.guard_state import Review
 from app.emulator.ids import node_id
 from app.emulator.people import association
+from app.emulator.render_reviews import review_in_timeline
 from app.emulator.state import (
     Account,
     App,
@@ -218,6 +220,8 @@ class IssueRender:
         for key, value in event.data.items():
             if isinstance(value, Comment):
                 shown |= self.comment(value)
+            elif isinstance(value, Review):
+                shown |= review_in_timeline(value, self)
             elif isinstance(value, Account):
                 shown[key] = self.account(value)
             elif isinstance(value, Label):

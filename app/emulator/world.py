@@ -18,6 +18,7 @@ from app.emulator.actions_state import Actions
 from app.emulator.background import Background
 from app.emulator.clock import Clock
 from app.emulator.errors import ApiError
+from app.emulator.guard_state import find_review_thing
 from app.emulator.ids import Ids, parse_node_id
 from app.emulator.limits import RateLimits, SecondaryLimits, hourly_limit
 from app.emulator.processes import Processes
@@ -32,6 +33,7 @@ from app.emulator.state import (
     Issue,
     Label,
     Permissions,
+    PullRequest,
     Repository,
     Token,
 )
@@ -258,6 +260,9 @@ class World:
             return issue if issue is not None and issue.node_id == value else None
         if prefix == "IC":
             return self.comments.get(numbers[2]) if len(numbers) > 2 else None
+        if prefix in ("PRR", "PRRT", "PRRC"):
+            pull = repo.issues.get(numbers[1])
+            return find_review_thing(pull, value) if isinstance(pull, PullRequest) else None
         if prefix == "CS":
             return self.suites.get(numbers[1])
         if prefix == "CR":

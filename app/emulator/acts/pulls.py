@@ -1,4 +1,4 @@
-"""Pull requests: opening, closing, reopening, retargeting, drafts, reviewers.
+"""Pull requests: opening, closing, reopening, retargeting, drafts.
 
 The head a pull request was closed with is kept. A closed one opens again only if its branches exist and the head
 still descends from the head it was closed with. How they follow their branches: :mod:`app.emulator.acts.following`.
@@ -16,7 +16,7 @@ from app.emulator.acts.mergeability import forget
 from app.emulator.acts.texts import check_body, check_title
 from app.emulator.errors import ApiError, invalid, refused_pull
 from app.emulator.repos import RefChange
-from app.emulator.state import Account, Actor, PullRequest, Repository
+from app.emulator.state import Actor, PullRequest, Repository
 from app.emulator.world import World
 
 
@@ -220,17 +220,6 @@ def set_draft(world: World, pull: PullRequest, draft: bool, actor: Actor) -> Non
     touch(world, pull)
     record(world, pull, "convert_to_draft" if draft else "ready_for_review", actor)
     tell(world, pull, "converted_to_draft" if draft else "ready_for_review", actor)
-
-
-def request_reviewers(world: World, pull: PullRequest, people: list[Account], actor: Actor) -> None:
-    """Ask people for a review. The author cannot be asked."""
-    if pull.author in people:
-        raise ApiError(422, "Review cannot be requested from pull request author.")
-    for person in people:
-        if person not in pull.requested_reviewers:
-            pull.requested_reviewers.append(person)
-            record(world, pull, "review_requested", actor, requested_reviewer=person)
-            tell(world, pull, "review_requested", actor)
 
 
 def keep_head(pull: PullRequest) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pygit2
 
-from app.emulator.acts import checks, following
+from app.emulator.acts import after_push, checks, following
 from app.emulator.acts.closing import close_by_commits
 from app.emulator.acts.events import announce
 from app.emulator.acts.ref_rules import ref_violations
@@ -108,6 +108,7 @@ def moved(world: World, repo: Repository, changes: Sequence[RefChange], actor: A
                 checks.request_suites(world, repo, branch, change.new, actor)
             following.base_moved(world, repo, branch, old, change.new, actor)
             following.head_moved(world, repo, branch, old, change.new, actor)
+            after_push.head_pushed(world, repo, branch, actor)
             if branch == repo.default_branch and ZERO not in (old, change.new):
                 close_by_commits(world, repo, repo.git.log(change.new, f"^{old}"), actor)
 

@@ -143,6 +143,8 @@ class IssueView(EditedView, IssueLinkFields):
         def show(event: Any) -> Any:
             if event.event == "commented":
                 return view(self.request, event.data["comment"])
+            if event.event == "reviewed":
+                return view(self.request, event.data["review"])
             return view(self.request, TimelineThing(self.thing, event))
 
         page_of = connection("timelineItems", found, show, **page)

@@ -16,13 +16,14 @@ from app.emulator.graphql.git_views import CommitThing, RefThing, ref_thing
 from app.emulator.graphql.issue_link_mutations import IssueLinkMutations
 from app.emulator.graphql.issue_mutations import IssueMutations
 from app.emulator.graphql.pull_mutations import PullMutations
+from app.emulator.graphql.review_mutations import ReviewMutations
 from app.emulator.graphql.views import view
 from app.emulator.repos import RefChange, TreeEntry, is_oid
 from app.emulator.state import Repository
 from app.emulator.workflow_guard import check_path
 
 
-class Mutations(PullMutations, IssueMutations, IssueLinkMutations, CommentMutations):
+class Mutations(PullMutations, ReviewMutations, IssueMutations, IssueLinkMutations, CommentMutations):
     """The fields of ``Mutation``; each returns its payload."""
 
     # Refs and commits

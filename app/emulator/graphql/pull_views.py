@@ -13,6 +13,7 @@ from app.emulator.git_merges import commits_between
 from app.emulator.graphql.connections import connection, ordered
 from app.emulator.graphql.git_views import CommitThing, ref_thing, rollup
 from app.emulator.graphql.issue_views import IssueView
+from app.emulator.graphql.review_views import ReviewedFields
 from app.emulator.graphql.views import shows, view, viewer_of
 from app.emulator.ids import node_id
 from app.emulator.maintainers import may_push_to
@@ -22,7 +23,7 @@ from app.emulator.state import PullRequest
 
 
 @shows(PullRequest)
-class PullRequestView(IssueView):
+class PullRequestView(ReviewedFields, IssueView):
     """A pull request."""
 
     thing: PullRequest
@@ -33,7 +34,7 @@ class PullRequestView(IssueView):
         self.isDraft, self.merged, self.mergedAt = thing.draft, thing.merged, thing.merged_at
         self.headRefName, self.headRefOid = thing.head_ref, thing.head_sha
         self.baseRefName, self.baseRefOid = thing.base_ref, thing.base_sha
-        self.isCrossRepository, self.reviewDecision = thing.head_repo is not thing.repo, None
+        self.isCrossRepository = thing.head_repo is not thing.repo
 
     @property
     def state(self) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.emulator.graphql.git_views import CommitThing, ref_thing
+from app.emulator.graphql.timeline_guard_views import TimelineGuardFields
 from app.emulator.graphql.timeline_link_views import TimelineLinkFields
 from app.emulator.graphql.views import shows, view
 from app.emulator.ids import node_id
@@ -31,6 +32,9 @@ TYPE_OF = {
     "ready_for_review": "ReadyForReviewEvent",
     "merged": "MergedEvent",
     "review_requested": "ReviewRequestedEvent",
+    "review_request_removed": "ReviewRequestRemovedEvent",
+    "review_dismissed": "ReviewDismissedEvent",
+    "reviewed": "PullRequestReview",
     "comment_deleted": "CommentDeletedEvent",
     "connected": "ConnectedEvent",
     "disconnected": "DisconnectedEvent",
@@ -55,7 +59,7 @@ class TimelineThing:
 
 
 @shows(TimelineThing)
-class TimelineView(TimelineLinkFields):
+class TimelineView(TimelineGuardFields, TimelineLinkFields):
     """An entry; the fields that only one kind has come from its data."""
 
     thing: TimelineThing

@@ -22,6 +22,8 @@ from app.emulator.rest import (
     pulls,
     reactions,
     repositories,
+    review_comments,
+    reviews,
     rulesets,
     sub_issues,
 )
@@ -49,6 +51,8 @@ __all__ = [
     "pulls",
     "reactions",
     "repositories",
+    "review_comments",
+    "reviews",
     "routes",
     "rulesets",
     "sub_issues",

@@ -8,7 +8,7 @@ from app.emulator.acts.mergeability import look
 from app.emulator.auth import require
 from app.emulator.errors import ApiError, invalid
 from app.emulator.rest.commits import changed_files
-from app.emulator.rest.table import accepted, find_account, find_pull, names, open_repo, render, routes
+from app.emulator.rest.table import accepted, find_pull, open_repo, render, routes
 from app.emulator.routing import Request, Response, paginated
 from app.emulator.state import PullRequest
 
@@ -117,20 +117,3 @@ def pull_files(request: Request, owner: str, repo: str, number: str) -> Response
     target = find_pull(found, number)
     merge_base = found.git.merge_base(target.base_sha, target.head_sha) or target.base_sha
     return paginated(request, changed_files(request, found, merge_base, target.head_sha), lambda f: f)
-
-
-@routes.add("GET", "/repos/{owner}/{repo}/pulls/{number:int}/requested_reviewers")
-def requested_reviewers(request: Request, owner: str, repo: str, number: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "pull_requests")
-    people = find_pull(found, number).requested_reviewers
-    return Response.json({"users": [render(request).account(a) for a in people], "teams": []})
-
-
-@routes.add("POST", "/repos/{owner}/{repo}/pulls/{number:int}/requested_reviewers")
-def request_reviewers(request: Request, owner: str, repo: str, number: str) -> Response:
-    found = open_repo(request, owner, repo, "read")
-    require(request.identity, found, "write", "pull_requests")
-    target = find_pull(found, number)
-    people = [find_account(request, n) for n in names(request.body.get("reviewers", list, []))]
-    acts.request_reviewers(request.world, target, people, request.identity.actor)
-    return Response.json(render(request).pull(target), 201)
