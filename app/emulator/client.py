@@ -19,6 +19,7 @@ import jwt
 from app.emulator.client_actions import ActionsCalls
 from app.emulator.client_identities import IdentityCalls
 from app.emulator.client_machine import MachineCalls
+from app.emulator.client_projects import ProjectCalls
 
 _START_TIMEOUT_S = 15.0
 # The process must find this package wherever it is started from.
@@ -26,7 +27,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 Json = dict[str, Any]
 
 
-class Emulator(ActionsCalls, IdentityCalls, MachineCalls):
+class Emulator(ActionsCalls, IdentityCalls, MachineCalls, ProjectCalls):
     """A running emulator. Every method is one control call and raises ``httpx.HTTPStatusError`` on refusal."""
 
     def __init__(self, url: str, process: subprocess.Popen[str] | None = None) -> None:

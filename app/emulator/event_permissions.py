@@ -19,6 +19,8 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "issues": ("issues",),
     "label": ("issues", "pull_requests"),
     "merge_group": ("merge_queues",),
+    "milestone": ("issues", "pull_requests"),
+    "projects_v2": ("organization_projects",),
     "projects_v2_item": ("organization_projects",),
     "pull_request": ("pull_requests",),
     "pull_request_review": ("pull_requests",),

@@ -19,6 +19,7 @@ from app.emulator import (
     identity_controls,
     limit_controls,
     oidc,
+    project_controls,
     smart_http,
 )
 from app.emulator.acts.checks import mark_stale
@@ -60,6 +61,7 @@ CONTROL_MODULES = (
     identity_controls,
     limit_controls,
 )
+    project_controls,
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]

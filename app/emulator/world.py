@@ -37,6 +37,7 @@ from app.emulator.state import (
     Repository,
     Token,
 )
+from app.emulator.state_projects import Project, ProjectField, ProjectItem
 from app.emulator.switches import Switches
 from app.emulator.webhooks import Deliveries
 
@@ -67,6 +68,7 @@ class World:
         self.comments: dict[int, Comment] = {}
         self.suites: dict[int, CheckSuite] = {}
         self.check_runs: dict[int, CheckRun] = {}
+        self.projects: dict[int, Project] = {}
         self.merge_requests: dict[str, MergeRequest] = {}
         self.background = Background(self)
         # Apps that a repository asks for no suite on its own: (repository, App).
@@ -251,6 +253,10 @@ class World:
         repo = self.repos.get(numbers[0])
         if prefix == "R":
             return repo
+        if prefix == "MI":
+            return next((m for r in self.repos.values() for m in r.milestones.values() if m.node_id == value), None)
+        if prefix.startswith("PVT"):
+            return self._project_node(value, numbers)
         if prefix == "LA":
             return next((x for r in self.repos.values() for x in r.labels.values() if x.node_id == value), None)
         if repo is None or len(numbers) < 2:
@@ -268,6 +274,13 @@ class World:
         if prefix == "CR":
             return self.check_runs.get(numbers[1])
         return None
+
+    def _project_node(self, value: str, numbers: list[int]) -> object | None:
+        project = self.projects.get(numbers[0])
+        if project is None:
+            return None
+        inside: list[Project | ProjectField | ProjectItem] = [project, *project.fields, *project.items]
+        return next((thing for thing in inside if thing.node_id == value), None)
 
 
 @cache

@@ -13,6 +13,7 @@ import httpx
 from app.emulator.client import Emulator
 
 ALL = {"contents": "write", "issues": "write", "pull_requests": "write", "checks": "write", "statuses": "write"}
+ALL |= {"organization_projects": "write"}
 EVENTS = ["push", "create", "delete", "pull_request", "issues", "issue_comment", "check_run", "check_suite"]
 SECRET = "hook secret"
 ZERO = "0" * 40

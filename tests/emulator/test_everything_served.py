@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from typing import Any
 
 import pytest
 from emulated import REPO, World, rest
@@ -79,7 +80,33 @@ def busy(world: World) -> World:
     world.bot.delete(f"{BASE}/issues/2/labels/l")
     world.bot.patch(f"{BASE}/pulls/2", json={"title": "Other", "base": "main"})
     world.update_refs({"name": "refs/heads/42-x", "afterOid": world.commit(world.head("main")), "force": True})
+    link_issues(world, issue, pull)
     return world
+
+
+def link_issues(world: World, issue: dict[str, Any], pull: dict[str, Any]) -> None:
+    """A parent, a child, a blocker, an edit, a lock, a branch and a project around the Issue."""
+    url = f"{BASE}/issues/{issue['number']}"
+    others = [world.emulator.issue(REPO, title) for title in ("Parent", "Child", "Blocker")]
+    world.bot.post(f"{BASE}/issues/{others[0]['number']}/sub_issues", json={"sub_issue_id": issue["id"]})
+    world.bot.post(f"{url}/sub_issues", json={"sub_issue_id": others[1]["id"]})
+    world.bot.post(f"{url}/dependencies/blocked_by", json={"issue_id": others[2]["id"]})
+    milestone = world.bot.post(f"{BASE}/milestones", json={"title": "First"}).json()["number"]
+    world.bot.patch(url, json={"body": "Edited", "milestone": milestone})
+    comment = world.dev.post(f"{url}/comments", json={"body": "c"}).json()
+    world.bot.patch(f"{BASE}/issues/comments/{comment['id']}", json={"body": "d"})
+    world.bot.post(f"{url}/reactions", json={"content": "eyes"})
+    world.bot.put(f"{url}/lock", json={"lock_reason": "resolved"})
+    link = "mutation($i:ID!,$o:GitObjectID!){createLinkedBranch(input:{issueId:$i,oid:$o}){linkedBranch{id}}}"
+    world.graphql(link, i=issue["node_id"], o=world.head("main"))
+    for _ in range(2):
+        project = world.emulator.project("octo", fields=[{"name": "Note", "type": "TEXT"}])
+        for node in (issue["node_id"], pull["node_id"]):
+            world.graphql(
+                "mutation($p:ID!,$c:ID!){addProjectV2ItemById(input:{projectId:$p,contentId:$c}){item{id}}}",
+                p=project["node_id"],
+                c=node,
+            )
 
 
 @pytest.mark.parametrize("kind", ["Issue", "PullRequest", "Repository"])
@@ -92,8 +119,11 @@ def test_every_field_resolves(busy: World, kind: str) -> None:
     depth = 2 if kind == "Repository" else 3
     fields = select(schema().type_map[kind], depth)
     answer = busy.graphql(f"{{node(id:{json.dumps(ids[kind])}){{... on {kind}{fields}}}}}")
-    # Number 2 is a pull request, so asking for it as an Issue is rightly refused.
-    assert {e["message"] for e in answer.get("errors", [])} <= {"Could not resolve to an Issue with the number of 2."}
+    # Number 2 is a pull request, so asking for it as an Issue is rightly refused; people have no projects.
+    assert {e["message"] for e in answer.get("errors", [])} <= {
+        "Could not resolve to an Issue with the number of 2.",
+        "Could not resolve to a ProjectV2 with the number 2.",
+    }
     assert answer["data"]["node"] is not None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.emulator.event_permissions import may_hear
 from app.emulator.render import Render
-from app.emulator.state import Actor, App, Installation, Issue, Repository, TimelineEvent
+from app.emulator.state import Account, Actor, App, Installation, Issue, Repository, TimelineEvent
 from app.emulator.world import World
 
 
@@ -35,8 +35,25 @@ def announce(
             "installation": {"id": installation.id},
         }
         if repo.owner.type == "Organization":
-            body["organization"] = {"login": repo.owner.login, "id": repo.owner.id}
+            body["organization"] = render.organization(repo.owner)
         world.deliveries.record(app, event, body, installation, repo)
+
+
+def announce_to_owner(world: World, owner: Account, event: str, payload: dict[str, Any], actor: Actor) -> None:
+    """Deliver an event of an organization, as of its projects, to every subscribed App installed on it."""
+    if owner.type != "Organization":
+        return
+    render = Render(world)
+    for installation in world.installations.values():
+        heard = event in installation.app.events and may_hear(installation.permissions, event)
+        if installation.account is not owner or installation.suspended_at is not None or not heard:
+            continue
+        body = payload | {
+            "organization": render.organization(owner),
+            "sender": render.account(actor.account),
+            "installation": {"id": installation.id},
+        }
+        world.deliveries.record(installation.app, event, body, installation)
 
 
 def announce_installation(

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from app.emulator.acts.closing import pulls_closing
 from app.emulator.graphql.connections import connection, ordered
 from app.emulator.graphql.issue_link_views import CommentFields, IssueLinkFields
+from app.emulator.graphql.project_views import ProjectContentFields
 from app.emulator.graphql.timeline_views import TYPE_OF, TimelineThing
 from app.emulator.graphql.views import View, shows, view, viewer_of
 from app.emulator.people import association
@@ -93,7 +94,7 @@ class EditedView(View):
 
 
 @shows(Issue)
-class IssueView(EditedView, IssueLinkFields):
+class IssueView(EditedView, IssueLinkFields, ProjectContentFields):
     """An Issue."""
 
     thing: Issue

@@ -15,6 +15,7 @@ from app.emulator.graphql.comment_mutations import CommentMutations
 from app.emulator.graphql.git_views import CommitThing, RefThing, ref_thing
 from app.emulator.graphql.issue_link_mutations import IssueLinkMutations
 from app.emulator.graphql.issue_mutations import IssueMutations
+from app.emulator.graphql.project_mutations import ProjectMutations
 from app.emulator.graphql.pull_mutations import PullMutations
 from app.emulator.graphql.review_mutations import ReviewMutations
 from app.emulator.graphql.views import view
@@ -23,7 +24,7 @@ from app.emulator.state import Repository
 from app.emulator.workflow_guard import check_path
 
 
-class Mutations(PullMutations, ReviewMutations, IssueMutations, IssueLinkMutations, CommentMutations):
+class Mutations(PullMutations, IssueMutations, IssueLinkMutations, CommentMutations, ProjectMutations, ReviewMutations):
     """The fields of ``Mutation``; each returns its payload."""
 
     # Refs and commits

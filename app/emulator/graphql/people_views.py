@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.emulator.graphql.project_views import ProjectOwnerFields
 from app.emulator.graphql.views import View, shows, view
 from app.emulator.state import Account, App
 
 
 @shows(Account)
-class AccountView(View):
+class AccountView(ProjectOwnerFields):
     """A user, bot or organization; the typename is that of the account."""
 
     thing: Account
