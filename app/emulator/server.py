@@ -60,8 +60,8 @@ CONTROL_MODULES = (
     fault_controls,
     identity_controls,
     limit_controls,
-)
     project_controls,
+)
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
