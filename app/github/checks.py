@@ -21,7 +21,8 @@ Conclusion = Literal["action_required", "cancelled", "failure", "success"]
 
 @dataclass(frozen=True)
 class CheckRunWrite:
-    """What a check-run is to say. `summary` and `text` hold at most 65,535 characters each.
+    """What a check-run is to say. `summary` and `text` hold at most 65,535 bytes of UTF-8 each: a longer summary is
+    refused, a longer text is cut without a word.
 
     `conclusion` and `completed_at` go with status `completed` and with no other.
     """

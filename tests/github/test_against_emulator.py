@@ -17,7 +17,7 @@ from app.github.budget import counting
 from app.github.checks import CheckRunWrite
 from app.github.client import GitHub
 from app.github.clock import GitHubClock
-from app.github.errors import Forbidden, NotFound, RefsUndecided, Suspended, Unanswered, Validation
+from app.github.errors import Forbidden, Moved, NotFound, RefsUndecided, Suspended, Unanswered, Validation
 from app.github.pulls import PullRefusal, PullRefused
 from app.github.refs import RefUpdate
 from app.github.repository import Repository
@@ -470,3 +470,31 @@ async def test_nothing_is_sent_that_was_not_counted(github: GitHub, world: World
     await repository.receive_pack([RefUpdate(ACTIVE, x, ZERO_SHA)])
     await repository.observe(world.issue, None, None)
     assert len(world.emulator.requests(start)) == github.meter.since(before).total
+
+
+async def test_a_renamed_repository_is_known_by_id_and_never_written_under_its_old_name(
+    github: GitHub, repository: Repository, world: World
+) -> None:
+    base = await repository.commit_of_branch("release-1-2-0")
+    assert base is not None
+    world.emulator.rename_repo(world.full_name, f"{world.name}-new")
+    with pytest.raises(Moved):
+        await repository.create_check_run(CheckRunWrite(base, "in_progress", "42:1:1", "Working", "One"))
+    with pytest.raises(Moved):
+        await repository.matching_refs("refs/agent-recovery/")
+    async with GitHub(world.app["id"], [world.app["pem"]], world.emulator.url, timeout_s=5.0) as fresh:
+        with pytest.raises(Moved):
+            await fresh.repository(world.owner, world.name)
+        found = await fresh.repository(world.owner, f"{world.name}-new")
+        assert found.id == repository.id
+        assert await found.commit_of_branch("release-1-2-0") == base
+
+
+async def test_a_transferred_repository_is_out_of_reach(github: GitHub, repository: Repository, world: World) -> None:
+    world.emulator.org(f"other-{world.name}")
+    world.emulator.transfer_repo(world.full_name, f"other-{world.name}")
+    with pytest.raises((Moved, NotFound)):
+        await repository.matching_refs("refs/agent-recovery/")
+    async with GitHub(world.app["id"], [world.app["pem"]], world.emulator.url, timeout_s=5.0) as fresh:
+        with pytest.raises((Moved, NotFound)):
+            await fresh.repository(world.owner, world.name)
