@@ -75,7 +75,20 @@ def test_empty_and_missing_members(world: World) -> None:
             422,
             f'Invalid request.\n\n"{name}" wasn\'t supplied.',
         )
-    assert create(world, "42-x", "main", issue=1).status_code == 501
+
+
+def test_an_issue_that_becomes_a_pull_request(world: World) -> None:
+    issue = world.emulator.issue(REPO, "Do it", body="Please", author="dev", labels=["bug"])
+    world.emulator.comment(REPO, issue["number"], "dev", "soon")
+    given = {"issue": issue["number"], "head": "42-x", "base": "main"}
+    made = world.bot.post(f"{BASE}/pulls", json=given)
+    assert made.status_code == 201, made.text
+    shown = made.json()
+    assert (shown["number"], shown["title"], shown["body"]) == (issue["number"], "Do it", "Please")
+    assert (shown["user"]["login"], shown["comments"], shown["labels"][0]["name"]) == ("dev", 1, "bug")
+    assert world.bot.get(f"{BASE}/issues/{issue['number']}").json()["pull_request"]["url"] == shown["url"]
+    assert errors(world.bot.post(f"{BASE}/pulls", json=given))[0]["field"] == "issue"
+    assert errors(world.bot.post(f"{BASE}/pulls", json=given | {"issue": 99}))[0]["field"] == "issue"
 
 
 def test_its_diff_and_its_patches(world: World) -> None:

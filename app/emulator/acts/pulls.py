@@ -16,7 +16,7 @@ from app.emulator.acts.mergeability import forget
 from app.emulator.acts.texts import check_body, check_title
 from app.emulator.errors import ApiError, invalid, refused_pull
 from app.emulator.repos import RefChange
-from app.emulator.state import Actor, PullRequest, Repository
+from app.emulator.state import Actor, Issue, PullRequest, Repository
 from app.emulator.world import World
 
 
@@ -53,11 +53,14 @@ def open_pull(
     base: str,
     draft: bool,
     maintainer_can_modify: bool | None = None,
+    issue: Issue | None = None,
 ) -> PullRequest:
-    """A new pull request. Raises 422 with GitHub's reasons.
+    """A new pull request, or an open ``issue`` made into one. Raises 422 with GitHub's reasons.
 
     ``maintainer_can_modify`` None: as GitHub presets it, on where it can be granted.
     """
+    if issue is not None and (issue.is_pull or issue.state == "closed"):
+        raise invalid("PullRequest", "issue")
     check_title("PullRequest", title)
     check_body(world, repo, "PullRequest", body)
     head_sha = head.repo.git.branch(head.branch) if head is not None else None
@@ -78,9 +81,9 @@ def open_pull(
         raise invalid("PullRequest", "fork_collab", message=message)
     now = world.clock.stamp()
     pull = PullRequest(
-        id=world.ids.next("issue"),
+        id=world.ids.next("issue") if issue is None else issue.id,
         pull_id=world.ids.next("pull"),
-        number=take_number(repo),
+        number=take_number(repo) if issue is None else issue.number,
         repo=repo,
         title=title,
         body=body,
@@ -97,11 +100,24 @@ def open_pull(
         draft=draft,
         maintainer_can_modify=may_grant and maintainer_can_modify is not False,
     )
+    if issue is not None:
+        pull = _made_of(issue, pull)
     repo.issues[pull.number] = pull
     keep_head(pull)
     tell(world, pull, "opened", actor)
     cross_reference(world, pull, body, actor)
     return pull
+
+
+def _made_of(issue: Issue, pull: PullRequest) -> PullRequest:
+    """The Issue itself as a pull request: to comments, references and projects it stays the same thing."""
+    present = set(vars(issue))
+    issue.__class__ = PullRequest
+    for name, value in vars(pull).items():
+        if name not in present:
+            setattr(issue, name, value)
+    assert isinstance(issue, PullRequest)
+    return issue
 
 
 def _check_history(repo: Repository, head: Head, head_sha: str, base: str, base_sha: str) -> None:

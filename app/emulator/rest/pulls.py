@@ -6,7 +6,7 @@ from app.emulator.acts import issues as issue_acts
 from app.emulator.acts import pulls as acts
 from app.emulator.acts.mergeability import look
 from app.emulator.auth import require
-from app.emulator.errors import ApiError, invalid
+from app.emulator.errors import invalid
 from app.emulator.rest.commits import changed_files
 from app.emulator.rest.table import accepted, find_pull, open_repo, render, routes
 from app.emulator.routing import Request, Response, paginated
@@ -42,19 +42,22 @@ def create_pull(request: Request, owner: str, repo: str) -> Response:
     # Whoever may push to the head may propose it; an App needs its permission where the pull request is to be.
     if identity.installation is not None or head is None or not identity.allows(head.repo, "contents", "write"):
         require(identity, found, "write", "pull_requests")
-    if "issue" in body:
-        raise ApiError(501, "The emulator does not turn Issues into pull requests")
+    number = body.maybe("issue", int)
+    issue = found.issues.get(number) if number is not None else None
+    if number is not None and issue is None:
+        raise invalid("PullRequest", "issue")
     body.need("head", str)
     pull = acts.open_pull(
         request.world,
         found,
         identity.actor,
-        title=body.need("title", str),
-        body=body.maybe("body", str),
+        title=body.need("title", str) if issue is None else issue.title,
+        body=body.maybe("body", str) if issue is None else issue.body,
         head=head,
         base=body.need("base", str),
         draft=body.get("draft", bool, False),
         maintainer_can_modify=body.maybe("maintainer_can_modify", bool),
+        issue=issue,
     )
     return Response.json(render(request).pull(pull, full=True), 201)
 
