@@ -3,6 +3,7 @@
 A room is imported only when one of its commands runs, so that the agent's install needs nothing of the service's.
 """
 
+import errno
 import importlib
 import json
 import os
@@ -12,7 +13,7 @@ import traceback
 from dataclasses import dataclass
 
 import typer
-from click.exceptions import Abort, ClickException
+from typer.exceptions import TyperException
 
 from app.agent.cli import app as agent_app
 
@@ -56,7 +57,9 @@ def _join(name: str, room: Room) -> None:
                 runpy.run_module(room.module, run_name="__main__", alter_sys=False)
                 return
             joined: typer.Typer = importlib.import_module(room.module).app
-            code = joined(args=_arguments(joined, name, context.args), prog_name=PROGRAM, standalone_mode=False)
+            code = joined(
+                args=_arguments(joined, name, context.args), prog_name=PROGRAM, standalone_mode=not _wants_json()
+            )
             if isinstance(code, int):
                 raise typer.Exit(code)
         except ModuleNotFoundError as missing:
@@ -86,16 +89,11 @@ def main() -> None:
     """
     _open_streams()
     try:
-        code = app(prog_name=PROGRAM, standalone_mode=False)
-        sys.stdout.flush()
-    except ClickException as wrong:
+        _run()
+    except TyperException as wrong:
         raise SystemExit(_wrong_call(wrong)) from None
-    except Abort:
+    except typer.Abort:
         raise SystemExit(130) from None
-    except BrokenPipeError:
-        raise SystemExit(_nobody_reads("whoever read it has gone")) from None
-    except OSError as error:
-        raise SystemExit(_nobody_reads(error.strerror or type(error).__name__)) from None
     except Exception as error:
         from app.agent.show import scrub
 
@@ -104,7 +102,30 @@ def main() -> None:
         print(scrub(f"internal error: {type(error).__name__}: {error}"), file=sys.stderr)
         print("next: run it with AGENT_RECOVERY_DEBUG=1 and report what it prints", file=sys.stderr)
         raise SystemExit(70) from None
-    raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _run() -> None:
+    """Runs the command and sees to it that its outcome is written. Raises SystemExit with its code."""
+    try:
+        code = app(prog_name=PROGRAM, standalone_mode=not _wants_json())
+    except SystemExit as end:
+        code = end.code
+    except OSError as error:
+        if error.errno not in _OF_OUTPUT or error.filename is not None:
+            raise
+        raise SystemExit(_nobody_reads(error)) from None
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise SystemExit(_nobody_reads(error)) from None
+    raise SystemExit(code)
+
+
+_OF_OUTPUT = frozenset({errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EBADF})
+
+
+def _wants_json() -> bool:
+    return "--json" in sys.argv[1:]
 
 
 def _open_streams() -> None:
@@ -136,32 +157,37 @@ def _is_open(number: int) -> bool:
     return True
 
 
-def _wrong_call(wrong: ClickException) -> int:
-    """Tells of a call that the command line does not take: as JSON where JSON was asked for."""
-    if "--json" not in sys.argv:
-        wrong.show()
-        return wrong.exit_code
+def _wrong_call(wrong: TyperException) -> int:
+    """Tells of a call that the command line does not take, as JSON where JSON was asked for."""
     from app.agent.show import line
 
     context = getattr(wrong, "ctx", None)
     command = context.command_path if context is not None else PROGRAM
     error = {
         "code": "usage",
-        "message": line(wrong.format_message()) or "no command was given",
+        "message": line(_words(wrong)) or "no command was given",
         "next_action": f"run `{command} --help` and correct the call",
         "retryable": False,
         "holder": None,
         "generation": None,
     }
     print(json.dumps({"error": error}, indent=2))
-    return wrong.exit_code
+    return 2
 
 
-def _nobody_reads(why: str) -> int:
+def _words(wrong: TyperException) -> str:
+    # The name of the argument stands only in the formatted message, which not every kind has.
+    formatted = getattr(wrong, "format_message", None)
+    return str(formatted() if callable(formatted) else wrong)
+
+
+def _nobody_reads(error: OSError) -> int:
     """Tells that the outcome could not be written. Whatever was done stands."""
     # Nothing is left to be flushed at the end: that would fail once more.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    print(f"the outcome could not be written to standard output: {why}; what was done stands", file=sys.stderr)
+    print(
+        f"the outcome could not be written to standard output: {error.strerror}; what was done stands", file=sys.stderr
+    )
     print("next: run the same command again where its output can be written", file=sys.stderr)
     return 2
 

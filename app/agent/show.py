@@ -104,6 +104,8 @@ def reporting(as_json: bool) -> Iterator[None]:
     except Refused as refused:
         _report(refused, as_json)
         raise SystemExit(exit_code(refused.blocked.code)) from None
+    except BrokenPipeError:
+        raise  # standard output's, and told where the program ends
     except OSError as error:
         about = f" ({error.filename})" if error.filename else ""
         blocked = Blocked(Code.USAGE, f"{error.strerror or type(error).__name__}{about}", "mend that and try again")

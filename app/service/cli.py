@@ -3,6 +3,7 @@
 import asyncio
 import json
 import signal
+import socket
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -61,12 +62,44 @@ async def _serve(settings: Settings) -> int:
         proxy_headers=False,
         timeout_graceful_shutdown=ANSWER_WITHIN_S,
     )
+    try:
+        listener = _listen(settings.host, settings.port)
+    except OSError as problem:
+        why = (problem.strerror or type(problem).__name__).lower()
+        typer.echo(f"The service cannot listen on {settings.host} port {settings.port}: {why}", err=True)
+        typer.echo("next: choose another --host or --port (0 lets the system choose), or end what uses it", err=True)
+        return Exit.USAGE
     server = _AnnouncingServer(config)
     for number in (signal.SIGTERM, signal.SIGINT):
         # uvicorn handles both while it serves, and raises them again afterwards: that must not end us by signal.
         signal.signal(number, lambda _number, _frame: None)
-    await server.serve()
+    try:
+        await server.serve(sockets=[listener])
+    except SystemExit:
+        # uvicorn's own code for a failed start would read as "fenced out".
+        typer.echo("The service cannot start: what it needs does not work; the log above says what", err=True)
+        typer.echo("next: mend that and start it again", err=True)
+        return Exit.UNAVAILABLE
     return Exit.OK if server.started else Exit.UNAVAILABLE
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A bound socket. Raises OSError where the address does not exist or is in use."""
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address)
+        # At once: two that are bound and do not listen yet would both believe the port theirs.
+        listener.listen(2048)
+    except OSError:
+        listener.close()
+        raise
+    return listener
 
 
 class _AnnouncingServer(uvicorn.Server):

@@ -1,5 +1,6 @@
 """The command line as a whole: quick to start, rooms joined on demand, no traceback for anybody."""
 
+import json
 import os
 import subprocess
 import sys
@@ -189,3 +190,39 @@ def test_a_trunk_that_no_branch_is_named_is_a_wrong_call(world: World) -> None:
     done = world.run(world.folder("agent"), "claim", str(TICKET), "--trunk", "t" * 300, "--json")
     assert (done.code, done.json["error"]["code"]) == (2, "usage")
     assert world.service.of("claim") == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("claim", "42", "--bogus"),
+        ("claim", "x"),
+        ("push", "extra"),
+        ("adopt",),
+        ("nonsense",),
+        ("serve", "--bogus"),
+        (),
+    ],
+)
+def test_a_wrong_call_is_json_where_json_was_asked_for(arguments: tuple[str, ...]) -> None:
+    done = run(*arguments, "--json")
+    error = json.loads(done.stdout)["error"]
+    assert (done.returncode, done.stderr, error["code"]) == (2, "", "usage")
+    assert error["message"]
+    assert "--help" in error["next_action"]
+
+
+@pytest.mark.parametrize(
+    ("redirect", "code"), [(">&-", 2), ("> /dev/full", 2), ("2>&-", 0), ("<&-", 0), ("0<&- 2>&-", 0)]
+)
+def test_a_standard_stream_that_cannot_be_used_is_told(redirect: str, code: int) -> None:
+    command = f'"$0" -m app.cli --help {redirect}'
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    if code:
+        assert "standard output" in done.stderr
+        assert "next: " in done.stderr
+    assert "internal error" not in done.stderr
