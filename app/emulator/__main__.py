@@ -1,4 +1,4 @@
-"""``python -m app.emulator --data DIR --port 0``: run until SIGTERM or Ctrl-C."""
+"""``python -m app.emulator --data DIR`` for programs, ``agent-recovery emulator --state DIR`` for people."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import json
 import os
 import signal
 import socket
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from app.emulator.recording import VARIABLE, Recorder
 from app.emulator.server import CONTROL, Server
+from app.emulator.state_folder import StateRefused
 
 
 class CuttableProtocol(H11Protocol):
@@ -41,18 +44,14 @@ def listen(host: str, port: int, unix_socket: Path | None) -> list[socket.socket
     return listeners
 
 
-async def serve(
-    data_dir: Path, host: str, port: int, unix_socket: Path | None = None, record: Path | None = None
-) -> None:
-    """Listen, print the addresses as one JSON line on stdout, serve until told to stop.
+async def serve(app: Server, listeners: list[socket.socket], announce: Callable[[str], str]) -> None:
+    """Print on stdout what ``announce`` makes of the address, and serve until told to stop.
 
     A unix socket is for clients that insist on a host of their own and on https, but can be told a socket to reach
     it by, as `gh` can.
     """
-    listeners = listen(host, port, unix_socket)
-    app = Server.at(data_dir)
-    app.recorder = Recorder(record) if record is not None else None
-    app.world.url = f"http://{host}:{listeners[0].getsockname()[1]}"
+    host, port = listeners[0].getsockname()[:2]
+    app.world.url = f"http://{host}:{port}"
     config = uvicorn.Config(
         app,
         http=CuttableProtocol,
@@ -66,14 +65,38 @@ async def serve(
         timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
-    print(json.dumps({"url": app.world.url, "control": app.world.url + CONTROL}), flush=True)
+    print(announce(app.world.url), flush=True)
     await server.serve(sockets=listeners)
+
+
+def for_programs(url: str) -> str:
+    """The addresses as one JSON line."""
+    return json.dumps({"url": url, "control": url + CONTROL})
+
+
+def for_people(url: str) -> str:
+    """The address and how to begin."""
+    return f"""A GitHub on this machine listens at {url}
+
+  people and repositories   curl {url}{CONTROL}/users -d '{{"login": "dev"}}'      answers a token
+                            curl {url}{CONTROL}/repos -d '{{"owner": "dev", "name": "demo"}}'
+  your GitHub App           curl {url}{CONTROL}/apps -d '{{"slug": "my-app", "permissions": {{"issues": "write"}},
+                              "events": ["issues"], "webhook_url": "http://127.0.0.1:8000/", "webhook_secret": "s"}}'
+                            curl {url}{CONTROL}/installations -d '{{"app": "my-app", "account": "dev"}}'
+  REST, GraphQL, git        {url}/repos/dev/demo   {url}/graphql   {url}/dev/demo.git
+  what happened             {url}{CONTROL}/ui
+
+Everything else about it: docs/emulator.md. Ctrl-C stops it."""
 
 
 def main() -> None:
     """Read the arguments and serve."""
-    parser = argparse.ArgumentParser(prog="python -m app.emulator", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder for the bare repositories")
+    parser = argparse.ArgumentParser(
+        prog="agent-recovery emulator", description="Run a GitHub on this machine until SIGTERM or Ctrl-C."
+    )
+    kept = parser.add_mutually_exclusive_group(required=True)
+    kept.add_argument("--state", type=Path, metavar="DIR", help="folder that keeps everything; made if it is missing")
+    kept.add_argument("--data", type=Path, metavar="DIR", help="folder for the repositories of an empty GitHub")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0 lets the system choose")
     parser.add_argument("--unix-socket", type=Path, help="listen there too (gh config set http_unix_socket PATH)")
@@ -86,7 +109,18 @@ def main() -> None:
     given = parser.parse_args()
     # Ctrl-C ends it as SIGTERM does: after the server's own shutdown, and without a traceback at the terminal.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    asyncio.run(serve(given.data, given.host, given.port, given.unix_socket, given.record))
+    try:
+        app = Server.kept_in(given.state) if given.state else Server.at(given.data)
+        listeners = listen(given.host, given.port, given.unix_socket)
+    except StateRefused as refused:
+        print(refused, file=sys.stderr)
+        sys.exit(2)
+    except (OSError, OverflowError) as error:
+        print(f"The emulated GitHub cannot start: {error}", file=sys.stderr)
+        print("next: choose another folder, --host or --port (0 lets the system choose)", file=sys.stderr)
+        sys.exit(2)
+    app.recorder = Recorder(given.record) if given.record is not None else None
+    asyncio.run(serve(app, listeners, for_people if given.state else for_programs))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import itertools
-from collections.abc import Iterator
 
 # Real ids of these kinds have passed 2^31; a client that keeps them in 32 bits must fail here too.
 _STARTS = {
@@ -48,11 +46,13 @@ class Ids:
     """One growing sequence per kind of object."""
 
     def __init__(self) -> None:
-        self._sequences: dict[str, Iterator[int]] = {k: itertools.count(v) for k, v in _STARTS.items()}
+        self._next = dict(_STARTS)
 
     def next(self, kind: str) -> int:
         """A number never handed out before for this kind."""
-        return next(self._sequences[kind])
+        number = self._next[kind]
+        self._next[kind] += 1
+        return number
 
 
 def node_id(prefix: str, *parts: int | str) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,10 @@ def is_ref_name(name: str) -> bool:
     )
 
 
+def _unwatched(changes: Sequence[RefChange]) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
 class GitRepo:
     """One bare repository."""
 
@@ -91,6 +96,14 @@ class GitRepo:
         self.path = path
         self.pg = pygit2.Repository(str(path))
         self._logs: dict[tuple[Any, ...], list[str]] = {}
+        # Entered around every move of refs, here and by a push, by whoever must know before they move.
+        self.moving: Callable[[Sequence[RefChange]], AbstractContextManager[None]] = _unwatched
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["path"])  # type: ignore[misc]
 
     @classmethod
     def create(cls, path: Path, default_branch: str) -> GitRepo:
@@ -131,13 +144,14 @@ class GitRepo:
             else:
                 lines.append(f"update {change.name} {change.new}" + (f" {change.old}" if change.old else ""))
         lines += ["prepare", "commit", ""]
-        done = subprocess.run(
-            ["git", "update-ref", "--no-deref", "--stdin"],
-            cwd=self.path,
-            env=git_env(),
-            input="\n".join(lines).encode(),
-            capture_output=True,
-        )
+        with self.moving(changes):
+            done = subprocess.run(
+                ["git", "update-ref", "--no-deref", "--stdin"],
+                cwd=self.path,
+                env=git_env(),
+                input="\n".join(lines).encode(),
+                capture_output=True,
+            )
         if done.returncode != 0:
             raise RefsRefused(done.stderr.decode(errors="replace").strip())
 

@@ -31,6 +31,7 @@ from app.emulator.disturb import Disturber
 from app.emulator.errors import ApiError, not_found
 from app.emulator.graphql.costs import Measured
 from app.emulator.graphql.execute import GraphQL
+from app.emulator.keeping import Keeper
 from app.emulator.moved import by_name, redirection
 from app.emulator.rationing import (
     UNCOUNTED,
@@ -75,6 +76,7 @@ class Server:
     traffic: Traffic = field(default_factory=Traffic)
     graphql: GraphQL = field(default_factory=GraphQL)
     recorder: Recorder | None = None
+    keeper: Keeper | None = None
 
     _sender: asyncio.Task[None] | None = None
 
@@ -86,6 +88,12 @@ class Server:
     def at(cls, data_dir: Path) -> Server:
         """A new, empty GitHub whose repositories lie under ``data_dir``."""
         return cls(World(data_dir))
+
+    @classmethod
+    def kept_in(cls, folder: Path) -> Server:
+        """The GitHub whose state is kept in the folder. Raises :class:`app.emulator.state_folder.StateRefused`."""
+        keeper = Keeper(folder)
+        return cls(keeper.load(), keeper=keeper)
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """The ASGI entry."""
@@ -99,6 +107,8 @@ class Server:
             response = await self._serve(request)
         if self.recorder is not None:
             self.recorder.events(reversed(self.world.deliveries.log))
+        if self.keeper is not None:
+            self._keep(self.keeper, request)
         if response is None:
             scope["state"]["transport"].abort()
             return
@@ -121,14 +131,23 @@ class Server:
         await self.world.processes.stop_all()
         self.world.background.drop()
         data_dir, url = self.world.data_dir, self.world.url
+        if self.keeper is not None:
+            self.keeper.forget()
         self.world = World(data_dir)
         self.world.url = url
+        if self.keeper is not None:
+            self.keeper.keep(self.world)
         self.traffic = Traffic()
         if self.recorder is not None:
             self.recorder.forget()
         self.disturber.release()
         self.disturber = Disturber(self)
         self.world.deliveries.faults = self.disturber.faults
+        self._begin_sending()
+
+    def _begin_sending(self) -> None:
+        if self.keeper is not None:
+            self.world.deliveries.settled = self.keeper.soon
         self._sender = asyncio.create_task(self.world.deliveries.run())
 
     async def _stop_sending(self) -> None:
@@ -139,13 +158,21 @@ class Server:
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
-        self._sender = asyncio.create_task(self.world.deliveries.run())
+        self._begin_sending()
         take_up(self.world)
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await self._stop_sending()
         await self.world.processes.stop_all()
+        if self.keeper is not None:
+            self.keeper.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+    def _keep(self, keeper: Keeper, request: Request) -> None:
+        """What an answer tells of is written before it leaves; what it does not tell of, soon."""
+        if request.method not in ("GET", "HEAD"):
+            keeper.write()
+        keeper.soon()
 
     async def _read(self, scope: dict[str, Any], receive: Receive) -> Request:
         chunks = []

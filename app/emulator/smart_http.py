@@ -61,10 +61,11 @@ async def serve(request: Request) -> Response:
             return _denied(request, repo, "Permission")
     guard = await push_guard.judge(request, repo, commands, body)
     args = [*_hidden(request, repo), *guard.options, "receive-pack", "--stateless-rpc"]
-    output = guard.worded(await _run(request, repo, args, body, guard.env))
-    guard.close()
-    done = succeeded(output)
-    moved(request.world, repo, [c for c in commands if c.name in done], request.identity.actor)
+    with repo.git.moving(commands):
+        output = guard.worded(await _run(request, repo, args, body, guard.env))
+        guard.close()
+        done = succeeded(output)
+        moved(request.world, repo, [c for c in commands if c.name in done], request.identity.actor)
     if old_name and b"side-band-64k" in b"".join(pkt_lines(body)[:1]):
         output = _moved_notice(request, repo) + output
     return _answer(output, "application/x-git-receive-pack-result")

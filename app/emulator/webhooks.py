@@ -105,6 +105,19 @@ class Deliveries:
         self._random = random.Random(0)
         self.begin()
 
+    def __getstate__(self) -> dict[str, Any]:
+        names = ("_clock", "_ids", "log", "mode", "timeout_s", "queue")
+        return {name: self.__dict__[name] for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._random = random.Random(0)
+        self.begin()
+        # What was on the wire when the process ended goes once more: it may or may not have arrived.
+        queued = {waiting.delivery.id for waiting in self.queue}
+        self.queue += [Waiting(d) for d in self.log if d.status == "pending" and d.id not in queued]
+        self._wake.set()
+
     def begin(self) -> None:
         """What only a running process has: the network, the tasks, the orders about deliveries."""
         self.faults = Faults()
