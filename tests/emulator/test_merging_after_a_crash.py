@@ -1,0 +1,55 @@
+"""What was accepted before the emulator died is done after it has come back."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from emulated import rest
+
+from app.emulator.client import Emulator
+
+ROOT = Path(__file__).resolve().parents[2]
+BASE = "/repos/octo/demo"
+
+
+def start(folder: Path) -> Emulator:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "app.emulator", "--state", str(folder), "--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdout is not None
+    found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+    assert found is not None
+    return Emulator(found[0], process)
+
+
+def kill(emulator: Emulator) -> None:
+    assert emulator.process is not None
+    os.kill(emulator.process.pid, signal.SIGKILL)
+    emulator.process.wait()
+    emulator.stop()
+
+
+def test_an_accepted_merge_survives_a_crash(tmp_path: Path) -> None:
+    emulator = start(tmp_path / "state")
+    token = emulator.user("dev")["token"]
+    emulator.org("octo")
+    emulator.repo("octo", "demo", branches={"topic": {"a.txt": "1\n"}}, collaborators={"dev": "write"})
+    issue = emulator.issue("octo/demo", "Do it")["number"]
+    with rest(emulator, token) as dev:
+        number = dev.post(f"{BASE}/pulls", json={"issue": issue, "head": "topic", "base": "main"}).json()["number"]
+        uuid = dev.put(f"{BASE}/pulls/{number}/merge-async", json={}).json()["details"]["uuid"]
+    kill(emulator)
+    with start(tmp_path / "state") as again, rest(again, token) as dev:
+        first, second = (dev.get(f"{BASE}/pulls/{number}/merge-async/{uuid}").json() for _ in range(2))
+        assert first["status"] == "pending"
+        assert second["status"] == "merged"
+        assert dev.get(f"{BASE}/git/ref/heads/main").json()["object"]["sha"] == second["details"]["sha"]
+        assert dev.get(f"{BASE}/pulls/{number}").json()["merged"] is True
