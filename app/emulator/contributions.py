@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from app.emulator.auth import holds
+from app.emulator.auth import Identity, holds
 from app.emulator.errors import ApiError, forbidden_to_app
 from app.emulator.routing import Request, Route
 
@@ -23,6 +23,55 @@ _CONTRIBUTIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("POST", "/repos/{}/{}/pulls"): ("pull_requests",),
     ("PATCH", "/repos/{}/{}/pulls/{}"): ("pull_requests",),
 }
+
+
+_ON_ISSUES, _ON_PULLS = ("issues", "pull_requests"), ("pull_requests",)
+_MUTATIONS = {
+    "addComment": _ON_ISSUES,
+    "addPullRequestReview": _ON_PULLS,
+    "addReaction": _ON_ISSUES,
+    "closeIssue": ("issues",),
+    "closePullRequest": _ON_PULLS,
+    "createIssue": ("issues",),
+    "createPullRequest": _ON_PULLS,
+    "deleteIssueComment": _ON_ISSUES,
+    "removeReaction": _ON_ISSUES,
+    "reopenIssue": ("issues",),
+    "reopenPullRequest": _ON_PULLS,
+    "submitPullRequestReview": _ON_PULLS,
+    "updateIssue": ("issues",),
+    "updateIssueComment": _ON_ISSUES,
+    "updatePullRequest": _ON_PULLS,
+}
+
+
+def check_mutation(identity: Identity, field: str) -> None:
+    """The same for a mutation: a token that holds the permission nowhere is refused. Raises 403."""
+    token, permissions = identity.token, _MUTATIONS.get(field)
+    if token is None or permissions is None or token.kind not in ("fine_grained", "user_to_server"):
+        return
+    by_app = token.kind == "user_to_server"
+    grants = [i.permissions for i in identity.reach] if by_app else [token.permissions]
+    if not any(holds(g, p, "write") for g in grants for p in permissions):
+        raise forbidden_to_app() if by_app else ApiError(403, "Resource not accessible by personal access token")
+
+
+def missing_scope(identity: Identity, fields: list[str]) -> str | None:
+    """GitHub's sentence about a mutation that a classic token's scopes do not cover; it is said before anything is
+    executed (reported by clients, such as cli/cli and peter-evans/create-or-update-project-card)."""
+    token = identity.token
+    if token is None or token.kind != "classic" or token.scopes is None:
+        return None
+    for field in fields:
+        if field in _MUTATIONS and not {"repo", "public_repo"} & set(token.scopes):
+            held = ", ".join(f"'{scope}'" for scope in token.scopes or ("",))
+            return (
+                "Your token has not been granted the required scopes to execute this query. "
+                f"The '{field}' field requires one of the following scopes: ['public_repo'], "
+                f"but your token has only been granted the: [{held}] scopes. "
+                "Please modify your token's scopes at: https://github.com/settings/tokens."
+            )
+    return None
 
 
 def check_contribution(request: Request, route: Route) -> None:

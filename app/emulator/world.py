@@ -273,6 +273,10 @@ class World:
             return self.suites.get(numbers[1])
         if prefix == "CR":
             return self.check_runs.get(numbers[1])
+        if prefix == "W":
+            return self.actions.workflows.get(numbers[1])
+        if prefix == "WFR":
+            return self.actions.runs.get(numbers[1])
         return None
 
     def _project_node(self, value: str, numbers: list[int]) -> object | None:

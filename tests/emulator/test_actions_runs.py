@@ -255,3 +255,23 @@ def test_who_may_look(stage: Stage) -> None:
     assert stage.world.reader.get(f"{BASE}/runs/{number}").status_code == 200
     assert stage.world.reader.post(f"{BASE}/runs/{number}/cancel").status_code == 403
     assert stage.bot.get(f"{BASE}/runs/1").status_code == 404
+
+
+def test_graphql_shows_runs_beside_their_checks(stage: Stage) -> None:
+    number = stage.start()
+    run = stage.run(number)
+    query = """query($id:ID!){node(id:$id){... on CheckSuite{workflowRun{id databaseId event runNumber url
+      workflow{name state runs(first:5){totalCount}} checkSuite{id}} checkRuns(first:5){nodes{name}}}}}"""
+    shown = stage.world.graphql(query, stage.bot, id=run["check_suite_node_id"])["data"]["node"]
+    assert shown["checkRuns"]["nodes"] == [{"name": "recover"}]
+    assert shown["workflowRun"] == {
+        "id": run["node_id"],
+        "databaseId": number,
+        "event": "workflow_dispatch",
+        "runNumber": 1,
+        "url": run["html_url"],
+        "workflow": {"name": "Recover", "state": "ACTIVE", "runs": {"totalCount": 1}},
+        "checkSuite": {"id": run["check_suite_node_id"]},
+    }
+    node = stage.world.graphql("query($id:ID!){node(id:$id){__typename}}", stage.bot, id=run["node_id"])
+    assert node["data"]["node"]["__typename"] == "WorkflowRun"

@@ -200,6 +200,24 @@ def test_an_output_replaces_the_whole_output_and_annotations_are_added(world: Wo
     assert page[-1]["blob_href"].endswith(f"/{REPO}/blob/{made['head_sha']}/a.txt")
 
 
+def test_graphql_shows_annotations(world: World) -> None:
+    given = [annotation(title="one", start_column=2, end_column=3), annotation(annotation_level="error")]
+    made = create(world, output=output(annotations=given)).json()
+    query = """query($id:ID!){node(id:$id){... on CheckRun{annotations(first:5){totalCount nodes{annotationLevel path
+      title message blobUrl rawDetails location{start{line column} end{line column}}}}}}}"""
+    shown = world.graphql(query, id=made["node_id"])["data"]["node"]["annotations"]
+    assert (shown["totalCount"], shown["nodes"][1]["annotationLevel"]) == (2, None)
+    assert shown["nodes"][0] == {
+        "annotationLevel": "NOTICE",
+        "path": "a.txt",
+        "title": "one",
+        "message": "m",
+        "blobUrl": f"{world.emulator.url}/{REPO}/blob/{made['head_sha']}/a.txt",
+        "rawDetails": None,
+        "location": {"start": {"line": 1, "column": 2}, "end": {"line": 1, "column": 3}},
+    }
+
+
 def test_a_conclusion_ends_a_run_whatever_the_status_says(world: World) -> None:
     made = create(world, status="in_progress", conclusion="neutral").json()
     assert (made["status"], made["conclusion"]) == ("completed", "neutral")

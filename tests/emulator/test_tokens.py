@@ -258,6 +258,29 @@ def test_a_fine_grained_token_gives_no_more_than_its_owner_has(world: World) -> 
     assert token.post(f"{BASE}/git/refs", json=ref).status_code == 403
 
 
+ADD = "mutation($i:AddCommentInput!){addComment(input:$i){clientMutationId}}"
+
+
+def test_mutations_ask_the_same_of_a_persons_token(world: World) -> None:
+    subject = {"subjectId": world.emulator.issue(REPO, "One")["node_id"], "body": "x"}
+
+    def errors(token: str) -> list[tuple[str, str]]:
+        answer = world.graphql(ADD, rest(world.emulator, token), i=subject)
+        return [(e["type"], e["message"]) for e in answer.get("errors", [])]
+
+    assert errors(world.emulator.fine_grained_token("dev", "octo", {"issues": "write"})) == []
+    assert errors(world.emulator.fine_grained_token("dev", "octo", {"issues": "read"})) == [("FORBIDDEN", NOT_BY_TOKEN)]
+    assert errors(world.emulator.token_on_behalf("keeper", "dev")) == []
+    world.emulator.app("blind", permissions={"contents": "write"})
+    world.emulator.installation("blind", "octo")
+    assert errors(world.emulator.token_on_behalf("blind", "dev")) == [("FORBIDDEN", NOT_BY_APP)]
+    assert errors(world.emulator.classic_token("dev", ["public_repo"])) == []
+    ((kind, words),) = errors(world.emulator.classic_token("dev", ["read:org"]))
+    assert kind == "INSUFFICIENT_SCOPES"
+    assert "The 'addComment' field requires one of the following scopes: ['public_repo']" in words
+    assert "only been granted the: ['read:org'] scopes" in words
+
+
 def test_expiry_of_a_persons_token_is_announced(world: World) -> None:
     token = rest(world.emulator, world.emulator.fine_grained_token("dev", "octo", {"issues": "read"}, lifetime_s=7200))
     announced = token.get(BASE).headers["github-authentication-token-expiration"]

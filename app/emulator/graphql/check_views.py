@@ -7,6 +7,7 @@ from typing import Any
 from app.emulator.graphql.connections import connection
 from app.emulator.graphql.git_views import CommitThing, ref_thing
 from app.emulator.graphql.views import View, shows, view, viewer_of
+from app.emulator.render import Render
 from app.emulator.rest.checks import select_runs
 from app.emulator.state import CheckRun, CheckSuite, CommitStatus
 
@@ -41,6 +42,11 @@ class CheckSuiteView(View):
     @property
     def repository(self) -> Any:
         return view(self.request, self.thing.repo)
+
+    @property
+    def workflowRun(self) -> Any:
+        runs = self.request.world.actions.runs.values()
+        return view(self.request, next((r for r in runs if r.suite is self.thing), None))
 
     def checkRuns(self, info: Any, filterBy: dict[str, Any] | None = None, **page: Any) -> Any:
         wanted = filterBy or {}
@@ -80,6 +86,25 @@ class CheckRunView(View):
 
     def isRequired(self, info: Any, **of: Any) -> bool:
         return False
+
+    def annotations(self, info: Any, **page: Any) -> Any:
+        return connection("annotations", self.thing.annotations, self._annotation, **page)
+
+    def _annotation(self, given: dict[str, Any]) -> dict[str, Any]:
+        shown = Render(self.request.world).annotation(self.thing, given)
+        level = given["annotation_level"].upper()
+        return {
+            # GitHub stores the level "error", which its GraphQL has no name for.
+            "annotationLevel": level if level in ("FAILURE", "NOTICE", "WARNING") else None,
+            "blobUrl": shown["blob_href"],
+            "location": {
+                side: {"line": given[f"{side}_line"], "column": given[f"{side}_column"]} for side in ("start", "end")
+            },
+            "message": given["message"],
+            "path": given["path"],
+            "rawDetails": given["raw_details"],
+            "title": given["title"],
+        }
 
     @property
     def checkSuite(self) -> Any:

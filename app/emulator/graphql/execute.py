@@ -22,6 +22,8 @@ from graphql import (
 )
 from graphql.language import FieldNode
 
+from app.emulator.auth import Identity
+from app.emulator.contributions import check_mutation, missing_scope
 from app.emulator.errors import ApiError, GenericGraphQLFailure, GraphQLRefusal
 from app.emulator.graphql.costs import Measured, measure
 from app.emulator.graphql.mutations import Mutations
@@ -106,6 +108,9 @@ class GraphQL:
             return Response.json({"errors": [{"type": "MAX_NODE_LIMIT_EXCEEDED", "message": measured.refusal}]})
         document = _document(query)
         assert not isinstance(document, GraphQLError)
+        unscoped = missing_scope(request.identity, self.operations(request.raw))
+        if unscoped is not None:
+            return Response.json({"errors": [{"type": "INSUFFICIENT_SCOPES", "message": unscoped}]})
         result = execute_sync(
             schema(),
             document,
@@ -113,6 +118,7 @@ class GraphQL:
             context_value=request,
             variable_values=body.get("variables", dict, {}),
             operation_name=body.maybe("operationName", str),
+            middleware=_middleware(request.identity),
         )
         errors = result.errors or []
         if any(isinstance(e.original_error, GenericGraphQLFailure) for e in errors):
@@ -121,6 +127,19 @@ class GraphQL:
         if errors:
             answer["errors"] = [_error(e, request) for e in errors]
         return Response.json(answer)
+
+
+def _middleware(identity: Identity) -> list[Any] | None:
+    """A look at each mutation of a token that has permissions of its own."""
+    if identity.token is None or identity.token.kind not in ("fine_grained", "user_to_server"):
+        return None
+
+    def look(resolve: Any, source: Any, info: Any, **arguments: Any) -> Any:
+        if info.parent_type.name == "Mutation":
+            check_mutation(identity, info.field_name)
+        return resolve(source, info, **arguments)
+
+    return [look]
 
 
 class _Root(Queries, Mutations):

@@ -7,7 +7,7 @@ from typing import Any
 from app.emulator.auth import visible_repo
 from app.emulator.clock import to_stamp
 from app.emulator.errors import ApiError, GraphQLRefusal, not_found
-from app.emulator.graphql import check_views, issue_views, people_views, pull_views, repo_view
+from app.emulator.graphql import actions_views, check_views, issue_views, people_views, pull_views, repo_view
 from app.emulator.graphql.git_views import RefThing, git_thing
 from app.emulator.graphql.views import view
 from app.emulator.ids import parse_node_id
@@ -21,7 +21,7 @@ from app.emulator.state import (
 )
 
 # Importing these modules registers their views.
-VIEW_MODULES = (check_views, issue_views, people_views, pull_views, repo_view)
+VIEW_MODULES = (actions_views, check_views, issue_views, people_views, pull_views, repo_view)
 
 
 def find_node(request: Request, value: str) -> Any:
