@@ -73,9 +73,7 @@ def create_tree(request: Request, owner: str, repo: str) -> Response:
     body = request.body
     base = body.maybe("base_tree", str)
     if base is not None and found.git.kind(base) not in ("tree", "commit"):
-        raise ApiError(
-            404 if is_oid(base) else 422, "base_tree is not a valid tree" if not is_oid(base) else "Not Found"
-        )
+        raise ApiError(422, "base_tree is not a valid tree oid")
     entries = [_tree_entry(found.git, item) for item in body.need("tree", list)]
     try:
         sha = found.git.write_tree(base, entries)

@@ -66,7 +66,8 @@ def create_issue(request: Request, owner: str, repo: str) -> Response:
     elif found.archived:
         raise ApiError(403, "Repository was archived so is read-only.")
     body = request.body
-    title = str(body.data.get("title") or "")
+    number = body.data.get("title")
+    title = str(number) if isinstance(number, int) else body.need("title", str)
     labels, people = names(body.get("labels", list, [])), _people(body)
     milestone = _milestone(found, body)
     if not request.identity.allows(found, "issues", "write"):

@@ -127,6 +127,9 @@ def branch(request: Request, owner: str, repo: str, branch: str) -> Response:
 @routes.add("GET", "/repos/{owner}/{repo}/collaborators")
 def collaborators(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "read")
+    user = request.identity.user
+    if user is not None and not at_least(found.role_of(user), "write"):
+        raise ApiError(403, "Must have push access to view repository collaborators.")
     people = [found.owner] if found.owner.type == "User" else []
     people += [a for a in (request.world.account(x) for x in found.collaborators) if a is not None]
     shown = render(request)
