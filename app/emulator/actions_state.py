@@ -109,7 +109,7 @@ class Command:
     timeout_s: float = 21_600.0
 
 
-@dataclass
+@dataclass(eq=False)
 class Actions:
     """All of GitHub Actions of one emulated GitHub."""
 

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from app.emulator.clock import Clock
 from app.emulator.state import Installation, Repository
@@ -113,11 +114,10 @@ class RateLimits:
 
 @dataclass
 class Behaviour:
-    """What one identity did of late: moments with points per API, moments of creating content, requests under way."""
+    """What one identity did of late: moments with points per API, moments of creating content."""
 
     points: dict[str, deque[tuple[float, int]]] = field(default_factory=dict)
     created: deque[float] = field(default_factory=deque)
-    under_way: int = 0
 
 
 GITHUBS_POINTS = {"core": 900, "graphql": 2000}
@@ -133,6 +133,7 @@ class SecondaryLimits:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._by_key: dict[str, Behaviour] = {}
+        self._under_way: dict[str, int] = {}
         self.on = True
         self.concurrent = 100
         self.points: dict[str, int] = {}
@@ -142,12 +143,15 @@ class SecondaryLimits:
     @contextmanager
     def under_way(self, key: str) -> Iterator[None]:
         """A request of the identity is under way until the end of the block."""
-        behaviour = self._of(key)
-        behaviour.under_way += 1
+        self._under_way[key] = self._under_way.get(key, 0) + 1
         try:
             yield
         finally:
-            behaviour.under_way -= 1
+            self._under_way[key] -= 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A request ends with the process that serves it.
+        return vars(self) | {"_under_way": {}}
 
     def take(self, key: str, bucket: str, *, writes: bool, creates: bool) -> Refused | None:
         """Count a request, or say why it is refused; a refused one is not counted.
@@ -156,23 +160,32 @@ class SecondaryLimits:
         """
         if not self.on:
             return None
-        now, behaviour = self._clock.now(), self._of(key)
-        if behaviour.under_way > self.concurrent:
+        if self._under_way.get(key, 0) > self.concurrent:
             return Refused(SECONDARY_WORDS, _MINUTE_S)
+        now, behaviour = self._clock.now(), self._by_key.setdefault(key, Behaviour())
+        refused = self._points(now, behaviour, bucket, 5 if writes else 1)
+        if refused is None and creates:
+            refused = self._content(now, behaviour)
+        if refused is None:
+            self._count(now, behaviour, bucket, 5 if writes else 1, creates)
+        return refused
+
+    def _points(self, now: float, behaviour: Behaviour, bucket: str, points: int) -> Refused | None:
+        limit = self.points.get(bucket)
+        if limit is None:
+            return None
         spent = behaviour.points.setdefault(bucket, deque())
         while spent and not now - _MINUTE_S < spent[0][0] <= now:
             spent.popleft()
-        points = 5 if writes else 1
-        limit = self.points.get(bucket)
-        if limit is not None and sum(p for _, p in spent) + points > limit:
-            return Refused(SECONDARY_WORDS, _until(now, spent[0][0] + _MINUTE_S))
-        if creates:
-            refused = self._content(now, behaviour)
-            if refused is not None:
-                return refused
-            behaviour.created.append(now)
-        spent.append((now, points))
+        if sum(p for _, p in spent) + points > limit:
+            return Refused(SECONDARY_WORDS, _until(now, spent[0][0] + _MINUTE_S) if spent else _MINUTE_S)
         return None
+
+    def _count(self, now: float, behaviour: Behaviour, bucket: str, points: int, creates: bool) -> None:
+        if bucket in self.points:
+            behaviour.points[bucket].append((now, points))
+        if creates:
+            behaviour.created.append(now)
 
     def _content(self, now: float, behaviour: Behaviour) -> Refused | None:
         made = behaviour.created
@@ -184,9 +197,6 @@ class SecondaryLimits:
         if len(lately) >= self.content_a_minute:
             return Refused(CONTENT_WORDS, _until(now, lately[0] + _MINUTE_S))
         return None
-
-    def _of(self, key: str) -> Behaviour:
-        return self._by_key.setdefault(key, Behaviour())
 
 
 def _until(now: float, moment: float) -> int:
