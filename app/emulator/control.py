@@ -143,7 +143,7 @@ def add_app(server: Server, request: Request) -> Any:
         body.maybe("webhook_url", str),
         body.maybe("webhook_secret", str),
     )
-    hook = {"type": "App", "id": app.hook_id, "active": True, "events": app.events, "app_id": app.id}
+    hook = Render(world).hook(app)
     world.deliveries.record(app, "ping", {"zen": "Keep it logically awesome.", "hook_id": app.hook_id, "hook": hook})
     return {
         "id": app.id,

@@ -11,18 +11,6 @@ if TYPE_CHECKING:
     from app.emulator.world import World
 
 Json = dict[str, Any]
-_MINIMAL = (
-    "id",
-    "node_id",
-    "name",
-    "full_name",
-    "private",
-    "owner",
-    "html_url",
-    "description",
-    "fork",
-    "url",
-)
 
 
 class ActionsRender:
@@ -36,7 +24,7 @@ class ActionsRender:
 
         def account(self, account: Account) -> Json: ...
 
-        def repository(self, repo: Repository, role: str | None = None) -> Json: ...
+        def short_repository(self, repo: Repository) -> Json: ...
 
         def simple_commit(self, repo: Repository, oid: str) -> Json | None: ...
 
@@ -72,10 +60,6 @@ class ActionsRender:
         api = f"{self.api}/repos/{repo.full_name}"
         url = f"{api}/actions/runs/{run.id}"
         before = f"{url}/attempts/{shown.number - 1}" if shown.number > 1 else None
-        whole = self.repository(repo)
-        minimal = {name: whole[name] for name in _MINIMAL} | {
-            name: value for name, value in whole.items() if name.endswith("_url") and name not in _MINIMAL
-        }
         return {
             "id": run.id,
             "name": run.workflow.name,
@@ -110,8 +94,8 @@ class ActionsRender:
             "previous_attempt_url": before,
             "workflow_url": f"{api}/actions/workflows/{run.workflow.id}",
             "head_commit": self.simple_commit(repo, run.head_sha),
-            "repository": minimal,
-            "head_repository": minimal,
+            "repository": self.short_repository(repo),
+            "head_repository": self.short_repository(repo),
         }
 
     def job(self, run: WorkflowRun, attempt: Attempt, job: Job) -> Json:

@@ -24,7 +24,7 @@ class CheckRender:
 
         def app(self, app: App, installations: int | None = None) -> Json: ...
 
-        def repository(self, repo: Repository, role: str | None = None) -> Json: ...
+        def minimal_repository(self, repo: Repository, role: str | None = None) -> Json: ...
 
     def check_suite(self, suite: CheckSuite, *, event: bool = False) -> Json:
         """A suite; the one in an event has no repository of its own, for that stands beside it."""
@@ -36,7 +36,7 @@ class CheckRender:
             "rerequestable": True,
             "runs_rerequestable": True,
         }
-        return shown if event else shown | {"repository": self.repository(suite.repo)}
+        return shown if event else shown | {"repository": self.minimal_repository(suite.repo)}
 
     def _suite_facts(self, suite: CheckSuite) -> Json:
         return {

@@ -169,6 +169,10 @@ class IssueRender:
             shown["parent_issue_url"] = f"{self.api}/repos/{parent.repo.full_name}/issues/{parent.number}"
         return shown
 
+    def issue_in_event(self, issue: Issue) -> Json:
+        """An Issue in an event of its own or of its comments: who closed it is told by the sender alone."""
+        return {name: value for name, value in self.issue(issue).items() if name != "closed_by"}
+
     def issue_with_repository(self, issue: Issue) -> Json:
         """An Issue in a list that may span repositories."""
         return self.issue(issue) | {"repository": self.repository(issue.repo)}

@@ -48,6 +48,26 @@ class PeopleRender:
             "site_admin": False,
         }
 
+    def profile(self, account: Account) -> Json:
+        """An account by itself, with what its owner tells of it; e-mail addresses are kept private here."""
+        repos = sum(1 for r in self.world.repos.values() if r.owner is account and not r.private)
+        return self.account(account) | {
+            "name": account.name,
+            "company": None,
+            "blog": "",
+            "location": None,
+            "email": None,
+            "hireable": None,
+            "bio": None,
+            "twitter_username": None,
+            "public_repos": repos,
+            "public_gists": 0,
+            "followers": 0,
+            "following": 0,
+            "created_at": account.created_at,
+            "updated_at": account.created_at,
+        }
+
     def account_or_none(self, account: Account | None) -> Json | None:
         return self.account(account) if account is not None else None
 
@@ -92,6 +112,23 @@ class PeopleRender:
 
     def app_or_none(self, app: App | None) -> Json | None:
         return self.app(app) if app is not None else None
+
+    def hook(self, app: App) -> Json:
+        """The App's webhook as its first delivery, the ping, shows it."""
+        config = {"content_type": app.hook_content_type, "insecure_ssl": app.hook_insecure_ssl}
+        config |= {"url": app.webhook_url} if app.webhook_url else {}
+        return {
+            "type": "App",
+            "id": app.hook_id,
+            "name": "web",
+            "active": True,
+            "events": app.events,
+            "config": config | ({"secret": "********"} if app.webhook_secret else {}),
+            "created_at": app.created_at,
+            "updated_at": app.created_at,
+            "app_id": app.id,
+            "deliveries_url": f"{self.api}/app/hook/deliveries",
+        }
 
     def installation(self, installation: Installation) -> Json:
         """An installation of an App on an account."""

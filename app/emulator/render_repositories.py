@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from app.emulator.clock import to_stamp
 from app.emulator.ids import node_id
@@ -139,7 +140,7 @@ class RepositoryRender:
         return {
             "ref": name,
             "node_id": node_id("REF", repo.id, name),
-            "url": f"{api}/{name}",
+            "url": f"{api}/{quote(name)}",
             "object": {"sha": oid, "type": kind, "url": f"{api}/{kind}s/{oid}"},
         }
 

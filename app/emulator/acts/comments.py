@@ -100,5 +100,5 @@ def react(world: World, target: Issue | Comment, actor: Actor, content: str) -> 
 
 def _tell(world: World, comment: Comment, action: str, actor: Actor, **extra: Any) -> None:
     render = Render(world)
-    shown = {"action": action, "issue": render.issue(comment.issue), "comment": render.comment(comment)}
+    shown = {"action": action, "issue": render.issue_in_event(comment.issue), "comment": render.comment(comment)}
     announce(world, comment.issue.repo, "issue_comment", shown | extra, actor)

@@ -30,9 +30,9 @@ def announce(
         if not may_hear(installation.permissions, event):
             continue
         body = payload | {
-            "repository": render.repository(repo),
+            "repository": render.minimal_repository(repo),
             "sender": render.account(actor.account),
-            "installation": {"id": installation.id},
+            "installation": render.short_installation(installation),
         }
         if repo.owner.type == "Organization":
             body["organization"] = render.organization(repo.owner)
@@ -51,7 +51,7 @@ def announce_to_owner(world: World, owner: Account, event: str, payload: dict[st
         body = payload | {
             "organization": render.organization(owner),
             "sender": render.account(actor.account),
-            "installation": {"id": installation.id},
+            "installation": render.short_installation(installation),
         }
         world.deliveries.record(installation.app, event, body, installation)
 

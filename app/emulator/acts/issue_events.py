@@ -21,7 +21,7 @@ def payload(world: World, issue: Issue, action: str, **extra: Any) -> dict[str, 
     if isinstance(issue, PullRequest):
         shown: dict[str, Any] = {"number": issue.number, "pull_request": render.pull(issue, full=True)}
     else:
-        shown = {"issue": render.issue(issue)}
+        shown = {"issue": render.issue_in_event(issue)}
     return {"action": action} | shown | extra
 
 

@@ -49,7 +49,7 @@ def transfer_repository(world: World, repo: Repository, owner: Account, actor: A
     repo.owner, repo.name = owner, name or repo.name
     world.arrived(repo)
     key = "organization" if former.type == "Organization" else "user"
-    shown = Render(world).account(former)
+    shown = Render(world).organization(former) if key == "organization" else Render(world).account(former)
     announce(
         world,
         repo,

@@ -40,12 +40,9 @@ def change_config(request: Request) -> Response:
 
 
 def _config(app: App) -> dict[str, Any]:
-    shown = {
-        "content_type": app.hook_content_type,
-        "insecure_ssl": app.hook_insecure_ssl,
-        "url": app.webhook_url or "",
-    }
-    return shown | ({"secret": "********"} if app.webhook_secret else {})
+    shown = {"content_type": app.hook_content_type, "insecure_ssl": app.hook_insecure_ssl}
+    url = {"url": app.webhook_url} if app.webhook_url else {}
+    return shown | url | ({"secret": "********"} if app.webhook_secret else {})
 
 
 def _kept(request: Request, app: App) -> list[Delivery]:

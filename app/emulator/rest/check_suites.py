@@ -38,7 +38,7 @@ def set_preferences(request: Request, owner: str, repo: str) -> Response:
     apps = [i.app for i in request.world.installations_on(found) if i.permissions.get("checks") == "write"]
     chosen = [{"app_id": a.id, "setting": request.world.wants_suites(found, a)} for a in apps]
     return Response.json(
-        {"preferences": {"auto_trigger_checks": chosen}, "repository": render(request).repository(found)}
+        {"preferences": {"auto_trigger_checks": chosen}, "repository": render(request).minimal_repository(found)}
     )
 
 

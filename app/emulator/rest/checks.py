@@ -121,7 +121,7 @@ def combined_status(request: Request, owner: str, repo: str, ref: str) -> Respon
             "sha": sha,
             "total_count": len(statuses),
             "statuses": [shown.status(s) for s in statuses],
-            "repository": shown.repository(found),
+            "repository": shown.minimal_repository(found),
             "url": f"{request.base_url}/repos/{found.full_name}/commits/{sha}/status",
             "commit_url": f"{request.base_url}/repos/{found.full_name}/commits/{sha}",
         }

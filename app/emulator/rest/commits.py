@@ -79,12 +79,17 @@ def compare(request: Request, owner: str, repo: str, basehead: str) -> Response:
     status = "diverged" if ahead and behind else "ahead" if ahead else "behind" if behind else "identical"
     shas = list(reversed(found.git.log(head, f"^{base}")))
     shown = render(request)
-    api = f"{request.base_url}/repos/{found.full_name}/compare/{basehead}"
+    api = f"{request.base_url}/repos/{found.full_name}/compare/{quote(basehead)}"
+    site = f"{request.world.url}/{found.full_name}/compare"
+    html = f"{site}/{quote(basehead)}"
     page, size = page_bounds(request, 100)
     return Response.json(
         {
             "url": api,
-            "html_url": f"{request.world.url}/{found.full_name}/compare/{basehead}",
+            "html_url": html,
+            "permalink_url": f"{site}/{owner}:{base}...{owner}:{head}",
+            "diff_url": f"{html}.diff",
+            "patch_url": f"{html}.patch",
             "base_commit": shown.commit(found, base),
             "merge_base_commit": shown.commit(found, merge_base),
             "status": status,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from typing import Any
+from urllib.parse import quote
 
 from app.emulator.acts.refs import RefRefusal, RuleRefusal, move
 from app.emulator.errors import ApiError, not_found
@@ -45,19 +46,24 @@ def _show(request: Request, owner: str, repo: str, path: str) -> Response:
 
 
 def _entry(request: Request, repo: Repository, path: str, node: Any, ref: str) -> dict[str, Any]:
-    api = f"{request.base_url}/repos/{repo.full_name}"
-    kind = "dir" if node.type_str == "tree" else "file"
+    api, html = f"{request.base_url}/repos/{repo.full_name}", f"{request.world.url}/{repo.full_name}"
+    kind, git_kind = ("dir", "tree") if node.type_str == "tree" else ("file", "blob")
+    links = {
+        "self": f"{api}/contents/{quote(path)}?ref={quote(ref)}",
+        "git": f"{api}/git/{git_kind}s/{node.id}",
+        "html": f"{html}/{git_kind}/{quote(ref)}/{quote(path)}",
+    }
     return {
         "name": path.rpartition("/")[2],
         "path": path,
         "sha": str(node.id),
         "size": node.size if kind == "file" else 0,
         "type": kind,
-        "url": f"{api}/contents/{path}?ref={ref}",
-        "git_url": f"{api}/git/{'trees' if kind == 'dir' else 'blobs'}/{node.id}",
-        "html_url": f"{request.world.url}/{repo.full_name}/blob/{ref}/{path}",
-        "download_url": f"{api}/contents/{path}?ref={ref}" if kind == "file" else None,
-        "_links": {"self": f"{api}/contents/{path}?ref={ref}"},
+        "url": links["self"],
+        "git_url": links["git"],
+        "html_url": links["html"],
+        "download_url": links["self"] if kind == "file" else None,
+        "_links": links,
     }
 
 

@@ -27,7 +27,7 @@ def list_forks(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "read")
     made = [r for r in request.world.repos.values() if r.parent is found and request.identity.sees(r)]
     made.sort(key=lambda r: r.id, reverse=request.query.get("sort", "newest") != "oldest")
-    return paginated(request, made, render(request).repository)
+    return paginated(request, made, render(request).minimal_repository)
 
 
 @routes.add("POST", "/repos/{owner}/{repo}/forks")

@@ -136,7 +136,6 @@ def _tree(request: Request, repo: Repository, oid: str, *, recursive: bool) -> d
     add(top, "")
     return {
         "sha": str(top.id),
-        "node_id": node_id("T", repo.id, str(top.id)),
         "url": f"{api}/trees/{top.id}",
         "tree": entries[:_TREE_LIMIT],
         "truncated": len(entries) > _TREE_LIMIT,

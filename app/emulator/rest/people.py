@@ -12,21 +12,20 @@ def current_user(request: Request) -> Response:
     if request.identity.user is None:
         raise forbidden_to_app() if request.identity.app else ApiError(401, "Requires authentication")
     user = request.identity.user
-    return Response.json(render(request).account(user) | {"name": user.name, "email": user.email})
+    return Response.json(render(request).profile(user) | {"email": user.email})
 
 
 @routes.add("GET", "/users/{login}")
 def user(request: Request, login: str) -> Response:
     account = find_account(request, login)
-    shown = render(request).account(account)
-    return Response.json(shown | {"name": account.name, "email": None, "created_at": account.created_at})
+    return Response.json(render(request).profile(account))
 
 
 @routes.add("GET", "/user/{account_id:int}")
 def user_by_id(request: Request, account_id: str) -> Response:
     for account in request.world.accounts.values():
         if account.id == int(account_id):
-            return Response.json(render(request).account(account) | {"name": account.name})
+            return Response.json(render(request).profile(account))
     raise ApiError(404, "Not Found")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from app.emulator.acts.events import announce_installation
 from app.emulator.acts.moves import rename_repository, transfer_repository
@@ -42,7 +43,7 @@ def change_repository(request: Request, owner: str, repo: str) -> Response:
     found.description = body.get("description", str, found.description or "") or None
     if "name" in body:
         rename_repository(request.world, found, body.need("name", str), request.identity.actor)
-    return Response.json(render(request).repository(found))
+    return Response.json(render(request).repository(found) | lineage(request, found))
 
 
 @routes.add("POST", "/repos/{owner}/{repo}/transfer")
@@ -51,7 +52,7 @@ def transfer(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "write", "administration")
     body = request.body
     receiver = find_account(request, body.need("new_owner", str))
-    shown = render(request).repository(found)
+    shown = render(request).minimal_repository(found)
     transfer_repository(request.world, found, receiver, request.identity.actor, body.maybe("new_name", str))
     return Response.json(shown, 202)
 
@@ -94,7 +95,7 @@ def _create(request: Request, owner: Account) -> Response:
                 repositories_removed=[],
                 repository_selection="all",
             )
-    return Response.json(render(request).repository(repo, "admin"), 201)
+    return Response.json(render(request).repository(repo, "admin") | lineage(request, repo), 201)
 
 
 def _branch(request: Request, repo: Repository, name: str, oid: str) -> dict[str, Any]:
@@ -121,7 +122,9 @@ def branch(request: Request, owner: str, repo: str, branch: str) -> Response:
     if oid is None:
         raise ApiError(404, "Branch not found")
     shown = _branch(request, found, branch, oid)
-    return Response.json(shown | {"commit": render(request).commit(found, oid)})
+    links = {"self": f"{request.base_url}/repos/{found.full_name}/branches/{quote(branch)}"}
+    links["html"] = f"{request.world.url}/{found.full_name}/tree/{quote(branch)}"
+    return Response.json(shown | {"commit": render(request).commit(found, oid), "_links": links})
 
 
 @routes.add("GET", "/repos/{owner}/{repo}/collaborators")
