@@ -61,7 +61,7 @@ def as_markdown() -> str:
     lines = [
         "# What the emulated GitHub refuses",
         "",
-        "Every row is a test (`tests/emulator/test_refusals.py`); `python tests/emulator/write_refusals.py` writes this.",
+        "Every row is a test (`tests/emulator/test_refusals.py`); `tests/emulator/write_refusals.py` writes the page.",
         "Names in braces stand for what the test's world has; `app` is an App with every permission.",
     ]
     for subject in dict.fromkeys(row.subject for row in rows()):
