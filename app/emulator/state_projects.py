@@ -43,12 +43,17 @@ class FieldOption:
 
 @dataclass(eq=False)
 class Iteration:
-    """One iteration of an iteration field; ``duration`` in days."""
+    """One iteration of an iteration field; ``start_date`` as ISO, ``duration`` in days."""
 
     id: str
     title: str
-    start: date
+    start_date: str
     duration: int
+
+    @property
+    def start(self) -> date:
+        """Its first day."""
+        return date.fromisoformat(self.start_date)
 
     def completed(self, today: date) -> bool:
         """Is its last day over?"""

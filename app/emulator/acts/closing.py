@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from app.emulator.acts.events import record
 from app.emulator.acts.issues import close_issue
 from app.emulator.state import Actor, Issue, PullRequest, Repository
 from app.emulator.world import World
@@ -50,6 +51,13 @@ def linked_issues(world: World, pull: PullRequest, *, by_hand_only: bool = False
 def pulls_closing(world: World, issue: Issue) -> list[PullRequest]:
     """``closedByPullRequestsReferences``: every pull request linked to the Issue, whatever its state."""
     return [p for r in world.repos.values() for p in r.pulls() if issue in linked_issues(world, p)]
+
+
+def connect(world: World, pull: PullRequest, actor: Actor) -> None:
+    """Note in both timelines that a new pull request comes from a branch made for an Issue."""
+    for issue in linked_issues(world, pull, by_hand_only=True):
+        record(world, issue, "connected", actor, source=pull)
+        record(world, pull, "connected", actor, source=issue)
 
 
 def close_on_merge(world: World, pull: PullRequest, actor: Actor) -> list[Issue]:

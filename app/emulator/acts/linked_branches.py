@@ -1,11 +1,10 @@
-"""Branches made for Issues, and the pull requests that come from them."""
+"""Branches made for Issues; the pull requests that come from them: :mod:`app.emulator.acts.closing`."""
 
 from __future__ import annotations
 
-from app.emulator.acts.events import record
 from app.emulator.acts.refs import RefRefusal, move
 from app.emulator.repos import ZERO, RefChange
-from app.emulator.state import Actor, Issue, LinkedBranch, PullRequest, Repository
+from app.emulator.state import Actor, Issue, LinkedBranch, Repository
 from app.emulator.world import World
 
 
@@ -29,13 +28,3 @@ def create_linked_branch(
 def _default_name(issue: Issue) -> str:
     words = "".join(c.lower() if c.isalnum() else " " for c in issue.title).split()
     return "-".join([str(issue.number), *words])
-
-
-def pull_opened(world: World, pull: PullRequest, actor: Actor) -> None:
-    """Connect a new pull request to the Issues its branch was made for."""
-    if pull.base_ref != pull.repo.default_branch:
-        return
-    for issue in pull.repo.plain_issues():
-        if any(b.repo is pull.head_repo and b.branch == pull.head_ref for b in issue.linked_branches):
-            record(world, issue, "connected", actor, source=pull)
-            record(world, pull, "connected", actor, source=issue)

@@ -54,7 +54,7 @@ def new_iterations(iterations: Sequence[Mapping[str, Any]], duration: int) -> li
             start = date.fromisoformat(str(given["start_date"]))
         else:
             start = made[-1].start + timedelta(days=made[-1].duration) if made else date(2026, 1, 5)
-        made.append(Iteration(secrets.token_hex(4), str(given["title"]), start, days))
+        made.append(Iteration(secrets.token_hex(4), str(given["title"]), start.isoformat(), days))
     return made
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.emulator.acts.closing import connect
 from app.emulator.acts.events import record
 from app.emulator.acts.forks import fetch_head, network
 from app.emulator.acts.issue_events import take_number, tell, touch
@@ -106,6 +107,7 @@ def open_pull(
     keep_head(pull)
     tell(world, pull, "opened", actor)
     cross_reference(world, pull, body, actor)
+    connect(world, pull, actor)
     return pull
 
 
