@@ -125,8 +125,10 @@ def test_who_may_merge(world: World) -> None:
 def test_workflow_files_need_their_permission_in_a_merge_too(world: World) -> None:
     world.emulator.commit(REPO, {".github/workflows/ci.yml": "on: push\n"}, branch="42-x")
     number = world.open_pull()["number"]
-    answer = merge(world, number)
-    assert answer.status_code == 403
+    words = "refusing to allow %s to create or update workflow `.github/workflows/ci.yml` without %s"
+    refused(merge(world, number), 403, words % ("a GitHub App", "`workflows` permission"))
+    with rest(world.emulator, world.emulator.classic_token("dev", scopes=["repo"])) as weak:
+        refused(merge(world, number, weak), 403, words % ("a Personal Access Token", "`workflow` scope"))
     world.emulator.change_installation(world.installation["id"], permissions=ALL | {"workflows": "write"})
     token = world.emulator.installation_token(world.app, world.installation["id"])
     with rest(world.emulator, token) as strong:

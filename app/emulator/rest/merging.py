@@ -37,12 +37,17 @@ def _order(body: Body) -> MergeOrder:
 
 
 def check_workflows(request: Request, repo: Repository, base: str, head: str) -> None:
-    """Refuse an App without ``workflows`` permission what changes workflow files. Raises 403."""
-    if not workflow_guard.applies_to(request.identity, repo):
+    """Refuse a token that must leave workflow files alone to merge what changes them. Raises 403 with the words of a
+    push (KeisukeYamashita/auto-pull-request-merge#481)."""
+    words = workflow_guard.push_env(request.identity, repo)
+    start = repo.git.merge_base(base, head) if words else None
+    if start is None:
         return
-    start = repo.git.merge_base(base, head)
-    for delta in repo.git.diff(start, head).deltas if start is not None else ():
-        workflow_guard.check_path(request.identity, repo, delta.new_file.path)
+    paths = [delta.new_file.path for delta in repo.git.diff(start, head).deltas]
+    path = next((p for p in paths if p.startswith(f"{workflow_guard.FOLDER}/")), None)
+    if path is not None:
+        pusher, lacks = words["EMULATOR_PUSHER"], words["EMULATOR_LACKS"]
+        raise ApiError(403, f"refusing to allow {pusher} to create or update workflow `{path}` without {lacks}")
 
 
 def _mergeable(request: Request, owner: str, repo: str, number: str) -> tuple[Repository, PullRequest]:
