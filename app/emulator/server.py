@@ -11,6 +11,8 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from app.emulator import (
     actions_controls,
     check_controls,
@@ -77,6 +79,8 @@ class Server:
     graphql: GraphQL = field(default_factory=GraphQL)
     recorder: Recorder | None = None
     keeper: Keeper | None = None
+    # Where webhooks go that do not leave this process, by URL prefix.
+    mounts: dict[str, httpx.AsyncBaseTransport] = field(default_factory=dict)
 
     _sender: asyncio.Task[None] | None = None
 
@@ -143,12 +147,22 @@ class Server:
         self.disturber.release()
         self.disturber = Disturber(self)
         self.world.deliveries.faults = self.disturber.faults
-        self._begin_sending()
+        self.start()
 
-    def _begin_sending(self) -> None:
+    def start(self) -> None:
+        """Begin to send webhooks and take up the runs that wait; needs a running event loop."""
         if self.keeper is not None:
             self.world.deliveries.settled = self.keeper.soon
+        self.world.deliveries.mounts = self.mounts
         self._sender = asyncio.create_task(self.world.deliveries.run())
+        take_up(self.world)
+
+    async def stop(self) -> None:
+        """End everything that runs beside the requests, and write what is to be kept."""
+        await self._stop_sending()
+        await self.world.processes.stop_all()
+        if self.keeper is not None:
+            self.keeper.close()
 
     async def _stop_sending(self) -> None:
         if self._sender is not None:
@@ -158,14 +172,10 @@ class Server:
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
-        self._begin_sending()
-        take_up(self.world)
+        self.start()
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        await self._stop_sending()
-        await self.world.processes.stop_all()
-        if self.keeper is not None:
-            self.keeper.close()
+        await self.stop()
         await send({"type": "lifespan.shutdown.complete"})
 
     def _keep(self, keeper: Keeper, request: Request) -> None:
