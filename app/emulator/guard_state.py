@@ -144,7 +144,9 @@ class AutoMerge:
     """A standing order to merge as soon as nothing is in the way."""
 
     enabled_by: Account
+    app: App | None
     enabled_at: str
+    base_ref: str
     method: Literal["merge", "squash", "rebase"]
     title: str | None = None
     message: str | None = None
@@ -152,12 +154,14 @@ class AutoMerge:
 
 @dataclass(eq=False)
 class QueueEntry:
-    """A pull request in the merge queue. Its head commit carries it and all before it onto the base."""
+    """A pull request in the merge queue. Its head commit carries it and all before it onto the base; ``since`` and
+    ``checks_since`` are seconds of the emulated clock."""
 
     id: int
     pull: PullRequest
     enqueued_by: Account
     enqueued_at: str
+    since: float
     base_branch: str
     expected_head: str
     state: Literal["QUEUED", "AWAITING_CHECKS", "MERGEABLE", "UNMERGEABLE", "LOCKED"] = "QUEUED"
@@ -174,12 +178,19 @@ class QueueEntry:
 
 @dataclass(eq=False)
 class Guard:
-    """Everything that guards the branches of one repository; ``pushers`` tells who put a commit on a branch."""
+    """Everything that guards the branches of one repository; ``pushers`` tells who put a commit on a branch,
+    ``armed`` which pull requests merge by themselves."""
 
     rulesets: dict[int, Ruleset] = field(default_factory=dict)
     protections: dict[str, Protection] = field(default_factory=dict)
     queues: dict[str, list[QueueEntry]] = field(default_factory=dict)
     pushers: dict[tuple[str, str], Account] = field(default_factory=dict)
+    armed: set[int] = field(default_factory=set)
+
+    @property
+    def waits(self) -> bool:
+        """Is anything to happen as soon as conditions are met: an auto-merge, an entry of a queue?"""
+        return bool(self.armed or self.queues)
 
 
 def find_review_thing(pull: PullRequest, value: str) -> Review | ReviewThread | ReviewComment | None:

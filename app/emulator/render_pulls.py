@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from app.emulator.guard_state import AutoMerge
 from app.emulator.merge_state import current_trial, mergeable_state
 from app.emulator.people import association
 from app.emulator.state import Account, Label, Milestone, PullRequest, Repository
@@ -72,7 +73,7 @@ class PullRender:
             "head": self._side(pull.head_owner, pull.head_repo, pull.head_ref, pull.head_sha),
             "base": self._side(repo.owner, repo, pull.base_ref, pull.base_sha),
             "author_association": association(repo, pull.author),
-            "auto_merge": None,
+            "auto_merge": self._auto_merge(pull.auto_merge),
             "active_lock_reason": pull.lock_reason,
         }
         links = {
@@ -102,7 +103,7 @@ class PullRender:
                 "mergeable_state": mergeable_state(pull, mergeable, lambda: protection_state(self.world, pull)),
                 "merged_by": self.account_or_none(pull.merged_by),
                 "comments": len(pull.comments),
-                "review_comments": 0,
+                "review_comments": sum(len(t.comments) for t in pull.threads),
                 "maintainer_can_modify": pull.maintainer_can_modify,
                 "commits": ahead,
                 "additions": stats.insertions if stats else 0,
@@ -110,6 +111,16 @@ class PullRender:
                 "changed_files": stats.files_changed if stats else 0,
             }
         return shown
+
+    def _auto_merge(self, order: AutoMerge | None) -> Json | None:
+        if order is None:
+            return None
+        return {
+            "enabled_by": self.account(order.enabled_by),
+            "merge_method": order.method,
+            "commit_title": order.title or "",
+            "commit_message": order.message or "",
+        }
 
     def _side(self, owner: Account, repo: Repository | None, ref: str, sha: str) -> Json:
         return {

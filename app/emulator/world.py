@@ -269,6 +269,10 @@ class World:
         if prefix in ("PRR", "PRRT", "PRRC"):
             pull = repo.issues.get(numbers[1])
             return find_review_thing(pull, value) if isinstance(pull, PullRequest) else None
+        if prefix == "RRS":
+            return repo.guard.rulesets.get(numbers[1])
+        if prefix == "MQE":
+            return next((p.queue_entry for p in repo.pulls() if p.queue_entry and p.queue_entry.node_id == value), None)
         if prefix == "CS":
             return self.suites.get(numbers[1])
         if prefix == "CR":

@@ -19,7 +19,10 @@ def announce(
     *,
     only_app: App | None = None,
 ) -> None:
-    """Deliver an event of a repository to every subscribed App installed there, the acting App included."""
+    """Deliver an event of a repository to every subscribed App installed there, the acting App included.
+
+    Whatever happened may be what an auto-merge or a merge queue waits for, so it orders a look at them.
+    """
     render = Render(world)
     for installation in world.installations_on(repo):
         app = installation.app
@@ -37,6 +40,11 @@ def announce(
         if repo.owner.type == "Organization":
             body["organization"] = render.organization(repo.owner)
         world.deliveries.record(app, event, body, installation, repo)
+    if repo.guard.waits:
+        # What waits for conditions acts by events itself: imported when first needed.
+        from app.emulator.acts.readiness import look_soon
+
+        look_soon(world, repo)
 
 
 def announce_to_owner(world: World, owner: Account, event: str, payload: dict[str, Any], actor: Actor) -> None:

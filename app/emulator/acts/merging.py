@@ -58,7 +58,7 @@ def merge(world: World, pull: PullRequest, actor: Actor, order: MergeOrder) -> s
     if base_moved_since(pull):
         pull.trial = TrialMerge(pull.head_sha, base, world.clock.now())
         raise ApiError(405, BASE_MODIFIED)
-    tip = _commit(world, pull, actor, order, base)
+    tip = landing_commit(world, pull, actor, order, base)
     try:
         land(world, pull, base, tip, actor)
     except RefsRefused:
@@ -108,7 +108,8 @@ def merge_branch(
     return sha
 
 
-def _commit(world: World, pull: PullRequest, actor: Actor, order: MergeOrder, base: str) -> str:
+def landing_commit(world: World, pull: PullRequest, actor: Actor, order: MergeOrder, base: str) -> str:
+    """Store what lands on ``base`` in the ordered way; its tip. The two must merge cleanly. Raises 405."""
     git = pull.repo.git
     author, web = signature_of(world, actor.account, order.author_email), web_signature(world)
     commits = commits_between(git, base, pull.head_sha)

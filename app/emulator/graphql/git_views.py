@@ -339,6 +339,15 @@ class RefView(View):
     def repository(self) -> Any:
         return view(self.request, self.thing.repo)
 
+    @property
+    def branchProtectionRule(self) -> Any:
+        # Its view shows queues, whose entries show commits: imported when first needed.
+        from app.emulator.graphql.protection_views import protection_thing
+
+        if not self.request.identity.allows(self.thing.repo, "administration", "read"):
+            return None
+        return view(self.request, protection_thing(self.thing.repo, self.name))
+
     def associatedPullRequests(self, info: Any, **arguments: Any) -> Any:
         return self.repository.pullRequests(info, **({"headRefName": self.name} | arguments))
 

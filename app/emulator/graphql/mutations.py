@@ -17,6 +17,7 @@ from app.emulator.graphql.issue_link_mutations import IssueLinkMutations
 from app.emulator.graphql.issue_mutations import IssueMutations
 from app.emulator.graphql.project_mutations import ProjectMutations
 from app.emulator.graphql.pull_mutations import PullMutations
+from app.emulator.graphql.queue_mutations import QueueMutations
 from app.emulator.graphql.review_mutations import ReviewMutations
 from app.emulator.graphql.views import view
 from app.emulator.repos import RefChange, TreeEntry, is_oid
@@ -24,7 +25,9 @@ from app.emulator.state import Repository
 from app.emulator.workflow_guard import check_path
 
 
-class Mutations(PullMutations, IssueMutations, IssueLinkMutations, CommentMutations, ProjectMutations, ReviewMutations):
+class Mutations(
+    PullMutations, IssueMutations, IssueLinkMutations, CommentMutations, ProjectMutations, ReviewMutations, QueueMutations
+):
     """The fields of ``Mutation``; each returns its payload."""
 
     # Refs and commits

@@ -13,6 +13,7 @@ from app.emulator.git_merges import commits_between
 from app.emulator.graphql.connections import connection, ordered
 from app.emulator.graphql.git_views import CommitThing, ref_thing, rollup
 from app.emulator.graphql.issue_views import IssueView
+from app.emulator.graphql.queue_views import QueuedFields
 from app.emulator.graphql.review_views import ReviewedFields
 from app.emulator.graphql.views import shows, view, viewer_of
 from app.emulator.ids import node_id
@@ -23,7 +24,7 @@ from app.emulator.state import PullRequest
 
 
 @shows(PullRequest)
-class PullRequestView(ReviewedFields, IssueView):
+class PullRequestView(ReviewedFields, QueuedFields, IssueView):
     """A pull request."""
 
     thing: PullRequest

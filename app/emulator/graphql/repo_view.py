@@ -9,6 +9,7 @@ from app.emulator.auth import require
 from app.emulator.errors import GraphQLRefusal
 from app.emulator.graphql.connections import connection, ordered
 from app.emulator.graphql.git_views import RefThing, git_thing, ref_thing
+from app.emulator.graphql.protection_views import GuardedFields
 from app.emulator.graphql.views import View, shows, view, viewer_of
 from app.emulator.repo_settings import METHODS, RepoSettings
 from app.emulator.repos import is_oid
@@ -16,7 +17,7 @@ from app.emulator.state import Issue, PullRequest, Repository
 
 
 @shows(Repository)
-class RepositoryView(View):
+class RepositoryView(GuardedFields, View):
     """A repository."""
 
     thing: Repository

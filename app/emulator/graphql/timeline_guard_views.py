@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.emulator.graphql.git_views import CommitThing
+from app.emulator.graphql.queue_views import queue_thing
 from app.emulator.graphql.views import View, view
+from app.emulator.state import Account
 
 
 class TimelineGuardFields(View):
@@ -36,3 +39,35 @@ class TimelineGuardFields(View):
     def review(self) -> Any:
         reviews = self.thing.issue.reviews
         return view(self.request, next((r for r in reviews if r.id == self._dismissed["review_id"]), None))
+
+    def _person(self, account: Account | None) -> Any:
+        # These fields are of type User: an App's act shows nobody.
+        return view(self.request, account) if account is not None and account.type == "User" else None
+
+    @property
+    def enabler(self) -> Any:
+        return self._person(self.thing.event.actor)
+
+    disabler = enabler
+
+    @property
+    def enqueuer(self) -> Any:
+        return self._person(self._recorded["enqueuer"])
+
+    @property
+    def mergeQueue(self) -> Any:
+        pull = self.thing.issue
+        return view(self.request, queue_thing(pull.repo, pull.base_ref))
+
+    @property
+    def reason(self) -> str | None:
+        return self._recorded.get("reason")
+
+    @property
+    def reasonCode(self) -> None:
+        return None
+
+    @property
+    def beforeCommit(self) -> Any:
+        sha = self._recorded.get("before_commit")
+        return view(self.request, CommitThing(self.thing.issue.repo, sha)) if sha else None
