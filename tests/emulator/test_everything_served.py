@@ -26,6 +26,7 @@ from app.emulator.rest import routes
 
 BASE = f"/repos/{REPO}"
 REQUIRED = {
+    "databaseId": "1",
     "number": "2",
     "name": '"demo"',
     "owner": '"octo"',
@@ -34,6 +35,12 @@ REQUIRED = {
     "refPrefix": '"refs/heads/"',
     "path": '"README.md"',
     "headRef": '"42-x"',
+}
+
+
+REQUIRED_CHECK = {
+    "required_status_checks": [{"context": "ci"}],
+    "strict_required_status_checks_policy": False,
 }
 
 
@@ -81,6 +88,16 @@ def busy(world: World) -> World:
     world.bot.patch(f"{BASE}/pulls/2", json={"title": "Other", "base": "main"})
     world.update_refs({"name": "refs/heads/42-x", "afterOid": world.commit(world.head("main")), "force": True})
     link_issues(world, issue, pull)
+    world.emulator.change_repo(REPO, collaborators={"dev": "admin"})
+    line = {"body": "why?", "path": "f.txt", "line": 1, "commit_id": world.head("42-x")}
+    world.dev.post(f"{BASE}/pulls/2/comments", json=line)
+    review = world.dev.post(f"{BASE}/pulls/2/reviews", json={"event": "APPROVE"}).json()
+    world.dev.put(f"{BASE}/pulls/2/reviews/{review['id']}/dismissals", json={"message": "m"})
+    off = dict.fromkeys(("required_pull_request_reviews", "restrictions", "required_status_checks"))
+    world.dev.put(f"{BASE}/branches/main/protection", json=off | {"enforce_admins": True})
+    rule = {"type": "required_status_checks", "parameters": REQUIRED_CHECK}
+    main = {"ref_name": {"include": ["~DEFAULT_BRANCH"], "exclude": []}}
+    world.dev.post(f"{BASE}/rulesets", json={"name": "r", "enforcement": "active", "conditions": main, "rules": [rule]})
     return world
 
 
@@ -124,6 +141,9 @@ def test_every_field_resolves(busy: World, kind: str) -> None:
         "Could not resolve to an Issue with the number of 2.",
         "Could not resolve to a ProjectV2 with the number 2.",
     }
+    answer = busy.graphql(f"{{node(id:{json.dumps(ids[kind])}){{... on {kind}{fields}}}}}", busy.dev)
+    # Number 2 is a pull request, so asking for it as an Issue is rightly refused.
+    assert {e["message"] for e in answer.get("errors", [])} <= {"Could not resolve to an Issue with the number of 2."}
     assert answer["data"]["node"] is not None
 
 
