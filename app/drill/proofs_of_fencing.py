@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.drill.git_reader import LedgerCommit
 from app.drill.observer import Observer
-from app.drill.proof import Attempt, Proved, Unproved
+from app.drill.proof import Attempt, NotProved, Proof, Proved, Unproved
 from app.drill.proofs_of_work import Place, looks, require
 
 FENCED_OUT, GATE_CLOSED, CONFLICT = 3, 4, 5
@@ -52,6 +52,15 @@ def zombie_push(observer: Observer, place: Place, attempt: Attempt, before: Stan
     """A fenced push under the old lease moves neither the branch nor the ledger."""
     _fenced_out(observer, place, attempt, before, mark)
     return Proved("the zombie's fenced push was refused", _told(attempt, before) | {"branch_head": before.head})
+
+
+def refused_by_git_too(proof: Proof, by_hand: Attempt) -> Proof:
+    """The proof of a refused push, if plain git, past the program's own look at the lease, was refused as well."""
+    if isinstance(proof, NotProved):
+        return proof
+    if by_hand.exit_code == 0:
+        return NotProved(f"git took what the agent's program refused to send: {by_hand.command}")
+    return Proved(proof.line, proof.evidence | {"past_the_program": by_hand.answer})
 
 
 @looks

@@ -192,3 +192,12 @@ class TestLedgerMovedBack:
         held.push(f"+{stood.ledger.sha}:refs/agent-recovery/active/1")
         moved = fencing.MovedLedger(ACCEPTED, granted.moved_to, FROZEN, FROZEN, frozenset())
         assert_not_proved(fencing.ledger_moved_back(held.observer, place, moved, stood), "moved again")
+
+
+def test_a_refused_push_is_proved_only_where_git_alone_was_refused_too() -> None:
+    refused = Attempt("git push", 1, "! [rejected] (stale info)")
+    proved = fencing.refused_by_git_too(Proved("refused"), refused)
+    assert isinstance(proved, Proved)
+    assert proved.evidence["past_the_program"] == "! [rejected] (stale info)"
+    assert_not_proved(fencing.refused_by_git_too(Proved("refused"), Attempt("git push", 0, "")), "git took")
+    assert_not_proved(fencing.refused_by_git_too(NotProved("other"), refused), "other")
