@@ -2,6 +2,7 @@
 
 from app.emulator.rest import (
     actions,
+    app_hook,
     apps,
     assignees,
     check_suites,
@@ -32,6 +33,7 @@ from app.emulator.rest.table import routes
 
 __all__ = [
     "actions",
+    "app_hook",
     "apps",
     "assignees",
     "check_suites",
