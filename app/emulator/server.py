@@ -150,12 +150,13 @@ class Server:
         self.start()
 
     def start(self) -> None:
-        """Begin to send webhooks and take up the runs that wait; needs a running event loop."""
+        """Begin to send webhooks and take up what a kept world left waiting; needs a running event loop."""
         if self.keeper is not None:
             self.world.deliveries.settled = self.keeper.soon
         self.world.deliveries.mounts = self.mounts
         self._sender = asyncio.create_task(self.world.deliveries.run())
         take_up(self.world)
+        self.world.background.run_all()
 
     async def stop(self) -> None:
         """End everything that runs beside the requests, and write what is to be kept."""
