@@ -29,9 +29,9 @@ class ApiError(Exception):
 
 
 class GraphQLRefusal(Exception):
-    """A GraphQL refusal with GitHub's ``type`` beside the message."""
+    """A GraphQL refusal, mostly with GitHub's ``type`` beside the message."""
 
-    def __init__(self, kind: str, message: str) -> None:
+    def __init__(self, kind: str | None, message: str) -> None:
         super().__init__(message)
         self.kind = kind
 

@@ -35,7 +35,9 @@ REQUIRED = {
     "refPrefix": '"refs/heads/"',
     "path": '"README.md"',
     "headRef": '"42-x"',
+    "capabilities": "[CAN_BE_ASSIGNED]",
 }
+REFUSED = {"projectCards"}  # whoever asks, and whatever for
 
 
 REQUIRED_CHECK = {
@@ -66,6 +68,8 @@ def select(kind: GraphQLNamedType, depth: int, alias: str = "a") -> str:
     fields = []
     for name, field in kind.fields.items():
         inner = get_named_type(field.type)
+        if name in REFUSED:
+            continue
         if is_leaf_type(inner):
             fields.append(f"{alias}{name}:{name}{arguments(field)}")
         elif depth > 0 and (is_object_type(inner) or is_union_type(inner) or is_interface_type(inner)):

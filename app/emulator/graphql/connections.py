@@ -7,6 +7,17 @@ import binascii
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from graphql import (
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    GraphQLResolveInfo,
+    InlineFragmentNode,
+    SelectionSetNode,
+    default_field_resolver,
+    get_named_type,
+)
+
 from app.emulator.errors import GraphQLRefusal
 
 MAX_PAGE = 100
@@ -24,10 +35,7 @@ def connection(
 ) -> dict[str, Any]:
     """One page of ``items``; only what is shown is turned into views. Raises :class:`GraphQLRefusal`."""
     if first is None and last is None:
-        raise GraphQLRefusal(
-            "MISSING_PAGINATION_BOUNDARIES",
-            f"You must provide a `first` or `last` value to properly paginate the `{name}` connection.",
-        )
+        raise _without_bounds(name)
     for word, value in (("first", first), ("last", last)):
         if value is not None and not 0 <= value <= MAX_PAGE:
             raise GraphQLRefusal(
@@ -55,6 +63,38 @@ def connection(
         },
         "totalCount": len(items),
     }
+
+
+def resolve_field(source: Any, info: GraphQLResolveInfo, **args: Any) -> Any:
+    """The default resolver, but for connections without bounds: they may be counted, not listed.
+
+    `issues { totalCount }` needs neither `first` nor `last`, and many clients know (gh: `users { totalCount }`).
+    """
+    kind = get_named_type(info.return_type)
+    if kind.name.endswith("Connection") and args.get("first") is None and args.get("last") is None:
+        if any(_lists(node.selection_set, info) for node in info.field_nodes):
+            raise _without_bounds(info.field_name)
+        args["first"] = 0
+    return default_field_resolver(source, info, **args)
+
+
+def _lists(selections: SelectionSetNode | None, info: GraphQLResolveInfo) -> bool:
+    for node in selections.selections if selections is not None else ():
+        if isinstance(node, FieldNode):
+            if node.name.value in ("nodes", "edges", "pageInfo"):
+                return True
+        else:
+            inside = info.fragments[node.name.value] if isinstance(node, FragmentSpreadNode) else node
+            if isinstance(inside, FragmentDefinitionNode | InlineFragmentNode) and _lists(inside.selection_set, info):
+                return True
+    return False
+
+
+def _without_bounds(name: str) -> GraphQLRefusal:
+    return GraphQLRefusal(
+        "MISSING_PAGINATION_BOUNDARIES",
+        f"You must provide a `first` or `last` value to properly paginate the `{name}` connection.",
+    )
 
 
 def ordered(items: Sequence[Any], order: dict[str, Any] | None) -> list[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,16 +24,17 @@ from graphql.language import FieldNode
 from app.emulator.auth import Identity
 from app.emulator.contributions import check_mutation, missing_scope
 from app.emulator.errors import ApiError, GenericGraphQLFailure, GraphQLRefusal
+from app.emulator.graphql.connections import resolve_field
 from app.emulator.graphql.costs import Measured, measure
 from app.emulator.graphql.mutations import Mutations
 from app.emulator.graphql.queries import Queries
+from app.emulator.graphql.wording import complaint, variable_complaint
 from app.emulator.ids import node_id
 from app.emulator.routing import Request, Response
 
 # GitHub accepts documents that break this rule, and a well-known client sends one.
 _RULES = [rule for rule in specified_rules if rule is not OverlappingFieldsCanBeMergedRule]
 _TYPES = {401: "UNAUTHENTICATED", 403: "FORBIDDEN", 404: "NOT_FOUND", 422: "UNPROCESSABLE"}
-_UNKNOWN_FIELD = re.compile(r"Cannot query field '(\w+)' on type '(\w+)'")
 
 
 @cache
@@ -103,7 +103,7 @@ class GraphQL:
         query = body.get("query", str, "")
         complaints = _complaints(query)
         if complaints:
-            return Response.json({"errors": [_complaint(c) for c in complaints]})
+            return Response.json({"errors": [complaint(c) for c in complaints]})
         if measured is not None and measured.refusal is not None:
             return Response.json({"errors": [{"type": "MAX_NODE_LIMIT_EXCEEDED", "message": measured.refusal}]})
         document = _document(query)
@@ -119,8 +119,12 @@ class GraphQL:
             variable_values=body.get("variables", dict, {}),
             operation_name=body.maybe("operationName", str),
             middleware=_middleware(request.identity),
+            field_resolver=resolve_field,
         )
         errors = result.errors or []
+        worded = [variable_complaint(e, document) for e in errors]
+        if any(worded):
+            return Response.json({"errors": [w for w in worded if w is not None]})
         if any(isinstance(e.original_error, GenericGraphQLFailure) for e in errors):
             return Response.json({"data": None, "errors": [{"message": generic_message(request)}]})
         answer: dict[str, Any] = {"data": result.data}
@@ -152,20 +156,11 @@ def generic_message(request: Request) -> str:
     return f"Something went wrong while executing your query. Please include `{reference}` when reporting this issue."
 
 
-def _complaint(error: GraphQLError) -> dict[str, Any]:
-    shown = dict(error.formatted)
-    unknown = _UNKNOWN_FIELD.match(error.message)
-    if unknown:
-        shown["message"] = f"Field '{unknown[1]}' doesn't exist on type '{unknown[2]}'"
-        shown["extensions"] = {"code": "undefinedField", "typeName": unknown[2], "fieldName": unknown[1]}
-    return shown
-
-
 def _error(error: GraphQLError, request: Request) -> dict[str, Any]:
     shown: dict[str, Any] = dict(error.formatted)
     original = error.original_error
     if isinstance(original, GraphQLRefusal):
-        shown["type"] = original.kind
+        shown |= {"type": original.kind} if original.kind is not None else {}
     elif isinstance(original, ApiError):
         shown["type"] = _TYPES.get(original.status, "UNPROCESSABLE")
         details = [str(e["message"]) for e in original.errors or [] if isinstance(e, dict) and "message" in e]

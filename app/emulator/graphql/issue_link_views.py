@@ -9,7 +9,7 @@ from app.emulator.graphql.git_views import ref_thing
 from app.emulator.graphql.reaction_views import reaction_groups, reactions
 from app.emulator.graphql.views import View, shows, view, viewer_of
 from app.emulator.render_issues import sub_issues_summary
-from app.emulator.state import Comment, ContentEdit, Issue, LinkedBranch, Milestone
+from app.emulator.state import Comment, ContentEdit, Issue, LinkedBranch, Milestone, Repository
 
 
 class EditsFields(View):
@@ -45,7 +45,7 @@ class IssueLinkFields(EditsFields):
     @property
     def milestone(self) -> Any:
         milestone = self.thing.milestone
-        return MilestoneView(self.request, milestone, self.thing) if milestone is not None else None
+        return MilestoneView(self.request, milestone, self.thing.repo) if milestone is not None else None
 
     @property
     def isPinned(self) -> bool:
@@ -136,14 +136,14 @@ class LinkedBranchView(View):
 
 
 class MilestoneView(View):
-    """A milestone, seen from something that is in it."""
+    """A milestone of a repository."""
 
     thing: Milestone
     __typename = "Milestone"
 
-    def __init__(self, request: Any, thing: Milestone, inside: Issue) -> None:
+    def __init__(self, request: Any, thing: Milestone, repo: Repository) -> None:
         super().__init__(request, thing)
-        self._repo = inside.repo
+        self._repo = repo
         self.id, self.number, self.title, self.description = (
             thing.node_id,
             thing.number,

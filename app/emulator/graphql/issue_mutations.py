@@ -12,6 +12,7 @@ from app.emulator.acts.milestones import set_milestone
 from app.emulator.acts.sub_issues import add_sub_issue
 from app.emulator.auth import require
 from app.emulator.errors import ApiError, GraphQLRefusal
+from app.emulator.graphql.classic_project_views import refuse_classic
 from app.emulator.graphql.mutation_base import MutationBase
 from app.emulator.graphql.views import view
 from app.emulator.state import Account, Issue, Label, Milestone, PullRequest, Repository
@@ -40,6 +41,7 @@ class IssueMutations(MutationBase):
         return [self._find(value, Account, "User") for value in ids]
 
     def createIssue(self, info: Any, input: dict[str, Any]) -> Any:
+        refuse_classic(input)
         repo: Repository = self._find(input["repositoryId"], Repository, "Repository")
         world, identity = self.request.world, self.request.identity
         if identity.installation is not None:
@@ -60,6 +62,7 @@ class IssueMutations(MutationBase):
         return self._payload(input, issue=view(self.request, issue))
 
     def updateIssue(self, info: Any, input: dict[str, Any]) -> Any:
+        refuse_classic(input)
         issue = self._plain_issue(input["id"])
         world, actor = self.request.world, self.request.identity.actor
         labels = self._labels(input["labelIds"], issue.repo) if input.get("labelIds") is not None else None
@@ -135,6 +138,13 @@ class IssueMutations(MutationBase):
         issue = self._issue(input["assignableId"])
         logins = [a.login for a in self._people(input["assigneeIds"])]
         assignee_acts.set_assignees(self.request.world, issue, logins, self.request.identity.actor)
+        return self._payload(input, assignable=view(self.request, issue))
+
+    def replaceActorsForAssignable(self, info: Any, input: dict[str, Any]) -> Any:
+        issue = self._issue(input["assignableId"])
+        people = self._people(input.get("actorIds") or [])
+        logins = [a.login for a in people] + list(input.get("actorLogins") or [])
+        assignee_acts.set_assignees(self.request.world, issue, logins, self.request.identity.actor, only_add=False)
         return self._payload(input, assignable=view(self.request, issue))
 
     def removeAssigneesFromAssignable(self, info: Any, input: dict[str, Any]) -> Any:

@@ -7,9 +7,11 @@ from typing import Any
 from urllib.parse import quote
 
 from app.emulator.acts.closing import pulls_closing
+from app.emulator.graphql.classic_project_views import ClassicCardFields
 from app.emulator.graphql.connections import connection, ordered
 from app.emulator.graphql.issue_link_views import CommentFields, IssueLinkFields
 from app.emulator.graphql.project_views import ProjectContentFields
+from app.emulator.graphql.repository_views import AssignableFields
 from app.emulator.graphql.timeline_views import TYPE_OF, TimelineThing
 from app.emulator.graphql.views import View, shows, view, viewer_of
 from app.emulator.people import association
@@ -94,7 +96,7 @@ class EditedView(View):
 
 
 @shows(Issue)
-class IssueView(EditedView, IssueLinkFields, ProjectContentFields):
+class IssueView(EditedView, IssueLinkFields, ProjectContentFields, AssignableFields, ClassicCardFields):
     """An Issue."""
 
     thing: Issue

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.emulator.graphql.classic_project_views import ClassicProjectFields
 from app.emulator.graphql.project_views import ProjectOwnerFields
+from app.emulator.graphql.repository_views import RepositoryListFields
 from app.emulator.graphql.views import View, shows, view
 from app.emulator.state import Account, App
 
 
 @shows(Account)
-class AccountView(ProjectOwnerFields):
+class AccountView(ProjectOwnerFields, RepositoryListFields, ClassicProjectFields):
     """A user, bot or organization; the typename is that of the account."""
 
     thing: Account

@@ -101,7 +101,7 @@ def _content_value(request: Request, item: ProjectItem, field: ProjectField) -> 
     if field.type == "MILESTONE" and content.milestone is not None:
         return shown | {
             "__typename": "ProjectV2ItemFieldMilestoneValue",
-            "milestone": MilestoneView(request, content.milestone, content),
+            "milestone": MilestoneView(request, content.milestone, content.repo),
         }
     if field.type == "REPOSITORY":
         return shown | {

@@ -10,14 +10,16 @@ from app.emulator.acts.assignees import set_assignees
 from app.emulator.acts.branch_updates import check_update, update_branch
 from app.emulator.acts.labels import set_labels
 from app.emulator.acts.merging import MergeOrder, merge, merge_branch
+from app.emulator.acts.milestones import set_milestone
 from app.emulator.auth import require
 from app.emulator.errors import ApiError, GraphQLRefusal
+from app.emulator.graphql.classic_project_views import refuse_classic
 from app.emulator.graphql.git_views import CommitThing
 from app.emulator.graphql.mutation_base import MutationBase
 from app.emulator.graphql.views import view
 from app.emulator.maintainers import may_push_to
 from app.emulator.rest.merging import check_workflows
-from app.emulator.state import Account, Label, PullRequest, Repository
+from app.emulator.state import Account, Label, Milestone, PullRequest, Repository
 
 
 class PullMutations(MutationBase):
@@ -67,6 +69,7 @@ class PullMutations(MutationBase):
         return self._payload(input, pullRequest=view(self.request, pull))
 
     def updatePullRequest(self, info: Any, input: dict[str, Any]) -> Any:
+        refuse_classic(input)
         pull = self._own_or(info, input["pullRequestId"])
         world, actor = self.request.world, self.request.identity.actor
         if input.get("state") == "OPEN":
@@ -82,6 +85,9 @@ class PullMutations(MutationBase):
         if input.get("assigneeIds") is not None:
             people: list[Account] = [self._find(value, Account, "User") for value in input["assigneeIds"]]
             set_assignees(world, pull, [a.login for a in people], actor, only_add=False)
+        if "milestoneId" in input:
+            chosen = self._find(input["milestoneId"], Milestone, "Milestone") if input["milestoneId"] else None
+            set_milestone(world, pull, chosen, actor)
         if input.get("state") == "CLOSED":
             pull_acts.close_pull(world, pull, actor)
         return self._payload(

@@ -8,10 +8,12 @@ from app.emulator.auth import visible_repo
 from app.emulator.clock import to_stamp
 from app.emulator.errors import ApiError, GraphQLRefusal, not_found
 from app.emulator.graphql import actions_views, check_views, issue_views, people_views, pull_views, repo_view
+from app.emulator.graphql.connections import connection
 from app.emulator.graphql.git_views import RefThing, git_thing
-from app.emulator.graphql.views import view
+from app.emulator.graphql.views import view, viewer_of
 from app.emulator.ids import parse_node_id
 from app.emulator.routing import Request
+from app.emulator.search import find_issues
 from app.emulator.state import (
     CheckRun,
     CheckSuite,
@@ -108,6 +110,19 @@ class Queries:
     def viewer(self, info: Any) -> Any:
         # For an installation GitHub answers with the bot, under the type User and with its suffix.
         return people_views.ViewerView(self.request, self.request.identity.account)
+
+    def search(self, info: Any, query: str, type: str, **page: Any) -> Any:
+        if type in ("ISSUE", "ISSUE_ADVANCED"):
+            found: list[Any] = find_issues(self.request, query)
+        elif type == "REPOSITORY":
+            found = [r for r in self.request.world.repos.values() if self.request.identity.sees(r)]
+            found = [r for r in found if all(word.lower() in r.full_name.lower() for word in query.split())]
+        else:
+            raise ApiError(501, f"The emulator does not search for {type} yet")
+        counts = dict.fromkeys(("code", "discussion", "issue", "repository", "user", "wiki"), 0)
+        counts["repository" if type == "REPOSITORY" else "issue"] = len(found)
+        answer = connection("search", found, viewer_of(self.request), **page)
+        return answer | {f"{name}Count": count for name, count in counts.items()}
 
     def rateLimit(self, info: Any, dryRun: bool = False) -> dict[str, Any]:
         shown = self.request.world.rates.shown(self.request.identity.key, "graphql")

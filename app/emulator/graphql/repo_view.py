@@ -10,14 +10,16 @@ from app.emulator.errors import GraphQLRefusal
 from app.emulator.graphql.connections import connection, ordered
 from app.emulator.graphql.git_views import RefThing, git_thing, ref_thing
 from app.emulator.graphql.protection_views import GuardedFields
-from app.emulator.graphql.views import View, shows, view, viewer_of
+from app.emulator.graphql.repository_views import RepositoryFields
+from app.emulator.graphql.views import shows, view, viewer_of
 from app.emulator.repo_settings import METHODS, RepoSettings
 from app.emulator.repos import is_oid
+from app.emulator.search import in_milestone, mentioned
 from app.emulator.state import Issue, PullRequest, Repository
 
 
 @shows(Repository)
-class RepositoryView(GuardedFields, View):
+class RepositoryView(GuardedFields, RepositoryFields):
     """A repository."""
 
     thing: Repository
@@ -29,6 +31,7 @@ class RepositoryView(GuardedFields, View):
         self.name, self.nameWithOwner = thing.name, thing.full_name
         self.isPrivate, self.isArchived, self.isFork = thing.private, thing.archived, thing.parent is not None
         self._settings(thing.settings)
+        self.about()
         self.visibility = "PRIVATE" if thing.private else "PUBLIC"
         self.createdAt, self.pushedAt = thing.created_at, thing.pushed_at
         self.resourcePath = f"/{thing.full_name}"
@@ -146,6 +149,10 @@ class RepositoryView(GuardedFields, View):
             found = [i for i in found if wanted["assignee"] in [a.login for a in i.assignees]]
         if wanted.get("createdBy"):
             found = [i for i in found if i.author.login == wanted["createdBy"]]
+        if wanted.get("mentioned"):
+            found = [i for i in found if mentioned(i, wanted["mentioned"])]
+        if wanted.get("milestone") or wanted.get("milestoneNumber"):
+            found = [i for i in found if in_milestone(i, wanted.get("milestoneNumber") or wanted["milestone"])]
         if wanted.get("since"):
             found = [i for i in found if i.updated_at >= wanted["since"]]
         return connection("issues", ordered(found, orderBy), viewer_of(self.request), **page)

@@ -26,7 +26,9 @@ from app.emulator.rest import (
     repositories,
     review_comments,
     reviews,
+    root,
     rulesets,
+    search,
     sub_issues,
 )
 from app.emulator.rest.table import routes
@@ -57,7 +59,9 @@ __all__ = [
     "repositories",
     "review_comments",
     "reviews",
+    "root",
     "routes",
     "rulesets",
+    "search",
     "sub_issues",
 ]

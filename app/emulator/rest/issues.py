@@ -14,6 +14,7 @@ from app.emulator.auth import require
 from app.emulator.errors import ApiError, invalid
 from app.emulator.rest.table import find_issue, names, open_repo, render, routes
 from app.emulator.routing import Body, Request, Response, paginated
+from app.emulator.search import in_milestone
 from app.emulator.state import Issue, Milestone, PullRequest, Repository
 
 _REASONS = ("completed", "not_planned", "reopened", "duplicate")
@@ -31,7 +32,7 @@ def issues(request: Request, owner: str, repo: str) -> Response:
         wanted = {x.strip().lower() for x in query["labels"].split(",")}
         listed = [i for i in listed if wanted <= {x.name.lower() for x in i.labels}]
     if query.get("milestone"):
-        listed = [i for i in listed if _in_milestone(i, query["milestone"])]
+        listed = [i for i in listed if in_milestone(i, query["milestone"])]
     if query.get("assignee") == "none":
         listed = [i for i in listed if not i.assignees]
     elif query.get("assignee") not in (None, "", "*"):
@@ -42,12 +43,6 @@ def issues(request: Request, owner: str, repo: str) -> Response:
         listed = [i for i in listed if i.updated_at >= query["since"]]
     listed.sort(key=_sort_key(query.get("sort", "created")), reverse=query.get("direction") != "asc")
     return paginated(request, listed, render(request).issue)
-
-
-def _in_milestone(issue: Issue, wanted: str) -> bool:
-    if wanted in ("*", "none"):
-        return (issue.milestone is not None) == (wanted == "*")
-    return issue.milestone is not None and str(issue.milestone.number) == wanted
 
 
 def _sort_key(word: str) -> Any:
