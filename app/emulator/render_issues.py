@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from app.emulator.world import World
 
 Json = dict[str, Any]
+# What the timeline knows beyond what REST tells of it.
+_UNSAID = ("closer", "from_ref", "to_ref", "before_commit", "after_commit")
 REACTIONS = ("+1", "-1", "laugh", "confused", "heart", "hooray", "eyes", "rocket")
 
 
@@ -226,13 +228,13 @@ class IssueRender:
                 shown |= self.comment(value)
             elif isinstance(value, Review):
                 shown |= review_in_timeline(value, self)
-            elif isinstance(value, Account):
+            elif isinstance(value, Account) and key != "deleted_comment_author":
                 shown[key] = self.account(value)
             elif isinstance(value, Label):
                 shown[key] = {"name": value.name, "color": value.color}
             elif isinstance(value, Milestone):
                 shown[key] = {"title": value.title}
-            elif not isinstance(value, Issue) and key != "closer":
+            elif not isinstance(value, Issue | Account) and key not in _UNSAID:
                 shown[key] = value
         if shown["commit_id"] is not None:
             shown["commit_url"] = f"{self.api}/repos/{issue.repo.full_name}/commits/{shown['commit_id']}"

@@ -82,6 +82,33 @@ STATUSES: tuple[Undescribed, ...] = (
         "docs.github.com, Troubleshooting the REST API, Validation failed",
     ),
     Undescribed(429, ANY, "A rate limit.", "docs.github.com, Rate limits for the REST API"),
+    Undescribed(
+        422,
+        "^GET .*/commits/{sha}/pulls$",
+        "A name that is no commit; the description has 409 instead.",
+        "github.com/octokit/octokit.net/issues/1895 has the words, of the sibling that gets a commit",
+    ),
+    Undescribed(
+        500,
+        "^PATCH .*/git/refs/",
+        "A SHA that is nowhere in the repository's network.",
+        "github.com/github/rest-api-description/issues/714",
+    ),
+    Undescribed(501, ANY, "The emulator's own word for what it does not serve.", "docs/emulator.md"),
+)
+
+# Operations and events that the description knows by another name: (pattern, its name there, source).
+OTHER_NAMES: tuple[tuple[str, str, str], ...] = (
+    (
+        r"^(GET /repos/{owner}/{repo}/contents)$",
+        r"\1/{path}",
+        "docs.github.com, Get repository content: omit the path for the root",
+    ),
+    (
+        r"^repository_dispatch/.*",
+        "repository_dispatch/sample.collected",
+        "docs.github.com, repository_dispatch: the action is what the sender chose",
+    ),
 )
 
 DEVIATIONS: tuple[Deviation, ...] = (
@@ -96,5 +123,107 @@ DEVIATIONS: tuple[Deviation, ...] = (
         r'/email ".*\[bot\]@users\.noreply\.github\.com" is not a "email"',
         "The commits of a bot carry its login with the brackets.",
         "github.com/orgs/community/discussions/24664",
+    ),
+    Deviation(
+        " 422$",
+        r"^/ Additional properties are not allowed \('errors' was unexpected\)",
+        "Where no refusal is described, a validation still lists what is wrong.",
+        "docs.github.com, Troubleshooting the REST API, Validation failed",
+    ),
+    Deviation(
+        "^event issues/",
+        r'/performed_via_github_app/events/\d+ "(sub_issues|issue_dependencies|projects_v2(_item)?)" is not one of',
+        "Some payloads list the events an App may have subscribed to, and the newest are not in the list.",
+        "the same description, x-webhooks: sub-issues, issue-dependencies, projects-v2, projects-v2-item",
+    ),
+    Deviation(
+        "^event issues/",
+        r"/performed_via_github_app Additional properties are not allowed \('client_id' was unexpected\)",
+        "An App is shown as everywhere else, client id included.",
+        "the same description, components: integration",
+    ),
+    Deviation(
+        "^event issues/",
+        r"^/issue Additional properties are not allowed \('parent_issue_url' was unexpected\)",
+        "A sub-issue is shown as everywhere else, with the address of its parent.",
+        "the same description, components: issue",
+    ),
+    Deviation(
+        "^event issues/",
+        r"/assignees/\d+ Additional properties are not allowed \('user_view_type' was unexpected\)",
+        "A person is shown as everywhere else.",
+        "the same description, components: simple-user",
+    ),
+    Deviation(
+        "^(POST|PUT) .*/labels 200$",
+        r"^request/ \[",
+        "The labels may be given as an array too.",
+        "the same description: You can also pass an `array` of labels directly",
+    ),
+    Deviation(
+        "^event projects_v2_item/edited",
+        r"^/changes/field_value/(from|to) \d+\.\d+ is not valid",
+        "A number field holds fractions too.",
+        "docs.github.com, GraphQL, ProjectV2FieldValue: number is a Float",
+    ),
+    Deviation(
+        "^event repository_dispatch/",
+        '^/action ".*" is not one of "sample.collected"',
+        "The action is whatever event_type the sender chose.",
+        "docs.github.com, Webhook events and payloads, repository_dispatch",
+    ),
+    Deviation(
+        "^event ",
+        r"Additional properties are not allowed \('user_view_type' was unexpected\)",
+        "Every user has it since 2024; the description of some events is a copy from before.",
+        "github.com/github/rest-api-description, component simple-user",
+    ),
+    Deviation(
+        "^event workflow_run/in_progress",
+        r"^/workflow_run Additional properties are not allowed \('display_title' was unexpected\)",
+        "Its siblings, requested and completed, have it.",
+        "github.com/github/rest-api-description, webhook workflow_run/completed",
+    ),
+    Deviation(
+        "^event ",
+        r"/performed_via_github_app Additional properties are not allowed \('client_id' was unexpected\)",
+        "Apps have it since 2024; the description of some events is a copy from before.",
+        "github.com/github/rest-api-description, component integration",
+    ),
+    Deviation(
+        "check-runs|check_run",
+        '/conclusion "stale" is not one of',
+        "GitHub itself concludes a check-run so after 14 days.",
+        "docs.github.com, REST API endpoints for check runs, conclusion",
+    ),
+    Deviation(
+        "",
+        "/head/repo null is not of type",
+        "The fork of an open or closed pull request may have been deleted.",
+        "github.com/github/rest-api-description/issues/1103",
+    ),
+    Deviation(
+        "^GET /app/installations 200",
+        "/account ",
+        "The list describes an account as user and enterprise at once; the single installation has it right.",
+        "github.com/github/rest-api-description, GET /app/installations/{installation_id}",
+    ),
+    Deviation(
+        "^GET /app/installations 200",
+        r"Additional properties are not allowed \('client_id' was unexpected\)",
+        "The same: the single installation has it.",
+        "github.com/github/rest-api-description, GET /app/installations/{installation_id}",
+    ),
+    Deviation(
+        "^(POST|PUT) .*/labels 200$",
+        r"^request/ \[",
+        "The labels may be given as an array too.",
+        "the same description: You can also pass an `array` of labels directly",
+    ),
+    Deviation(
+        "^event projects_v2_item/edited",
+        r"^/changes/field_value/(to|from) [0-9.]+ is not valid",
+        "A number field holds any number, the description knows whole ones.",
+        "docs.github.com, Understanding fields, About number fields",
     ),
 )

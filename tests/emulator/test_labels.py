@@ -76,7 +76,7 @@ def test_unknown_labels_on_an_issue_are_made_and_each_is_told_once(world: World,
     assert app.client.delete(f"{url}/bug").json() == []
     missing = app.client.delete(f"{url}/bug")
     assert (missing.status_code, missing.json()["message"]) == (404, "Label does not exist")
-    app.client.post(url, json=["a", "b"])
+    app.client.post(url, json=[{"name": "a"}, {"name": "b"}])
     assert app.client.delete(url).status_code == 204
     told = [(p["action"], p["label"]["name"]) for p in app.heard("issues") if "label" in p]
     assert told[:4] == [("labeled", "new"), ("labeled", "bug"), ("unlabeled", "new"), ("unlabeled", "bug")]

@@ -36,11 +36,16 @@ def _checked(request: Request, repo: Repository, login: str) -> Response:
     return Response(204)
 
 
+def _logins(people: list[object]) -> list[str]:
+    """Logins, which may also come as objects with a login."""
+    return names([p.get("login") if isinstance(p, dict) else p for p in people])
+
+
 @routes.add("POST", "/repos/{owner}/{repo}/issues/{number:int}/assignees")
 def add_assignees(request: Request, owner: str, repo: str, number: str) -> Response:
     found = open_repo(request, owner, repo, "read")
     target = find_issue(request, found, number, "write")
-    people = names(request.body.get("assignees", list, []))
+    people = _logins(request.body.get("assignees", list, []))
     acts.set_assignees(request.world, target, people, request.identity.actor)
     return Response.json(render(request).issue(target), 201)
 
@@ -49,6 +54,6 @@ def add_assignees(request: Request, owner: str, repo: str, number: str) -> Respo
 def remove_assignees(request: Request, owner: str, repo: str, number: str) -> Response:
     found = open_repo(request, owner, repo, "read")
     target = find_issue(request, found, number, "write")
-    people = [request.world.account(x) for x in names(request.body.get("assignees", list, []))]
+    people = [request.world.account(x) for x in _logins(request.body.need("assignees", list))]
     acts.unassign(request.world, target, [p for p in people if p is not None], request.identity.actor)
     return Response.json(render(request).issue(target))

@@ -182,4 +182,9 @@ def issue_events(request: Request, owner: str, repo: str, number: str) -> Respon
     target = find_issue(request, found, number)
     shown = render(request)
     listed = [e for e in target.timeline if e.event not in ("commented", "cross-referenced", "committed", "reviewed")]
-    return paginated(request, listed, lambda e: shown.timeline_event(e, target))
+    return paginated(request, listed, lambda e: _without_reason(shown.timeline_event(e, target)))
+
+
+def _without_reason(event: dict[str, Any]) -> dict[str, Any]:
+    """An entry of the list of events, which does not say why an Issue was closed."""
+    return {key: value for key, value in event.items() if key != "state_reason"}

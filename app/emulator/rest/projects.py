@@ -90,13 +90,11 @@ def _place(cursor: str) -> int:
 
 
 def _fields(request: Request, project: Project) -> list[ProjectField]:
-    """The fields to show values of: the title alone unless ``fields`` names others by id."""
+    """The fields to show values of: the title alone unless ``fields`` names others by id; unknown ids show nothing."""
     wanted = request.query.get("fields") or request.query.get("fields[]")
     if not wanted:
         return [f for f in project.fields if f.type == "TITLE"]
     found = [project.field_by_id(int(n)) if n.strip().isdigit() else None for n in wanted.split(",")]
-    if any(f is None for f in found):
-        raise ApiError(422, "Validation Failed", [{"resource": "ProjectV2", "field": "fields", "code": "invalid"}])
     return [f for f in found if f is not None]
 
 
@@ -133,7 +131,9 @@ def _add(request: Request, kind: str, login: str, number: str) -> Response:
     item, new = projects.add_item(request.world, project, _content(request), request.identity.actor)
     if not new:
         raise ApiError(422, "Content already exists in this project")
-    return Response.json(_shown(request).item(item, []), 201)
+    shown = _shown(request).item(item, [])
+    del shown["fields"]
+    return Response.json(shown, 201)
 
 
 def _change(request: Request, kind: str, login: str, number: str, item_id: str) -> Response:
