@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from app.emulator.acts.branch_rules import merge_queue_rule
+from app.emulator.acts.merge_queue import enqueue
 from app.emulator.acts.merging import HEAD_MODIFIED, MergeOrder, merge
 from app.emulator.errors import ApiError
 from app.emulator.state import Actor, PullRequest
@@ -56,12 +57,19 @@ class MergeRequest:
             if self.pull.head_sha != self.order.expected_head:
                 raise ApiError(409, HEAD_MODIFIED)
             if self._to_queue():
-                raise ApiError(405, "Enqueuer is not authorized to merge")
-            self.sha = merge(world, self.pull, self.actor, self.order)
+                self._enqueue(world)
+            else:
+                self.sha = merge(world, self.pull, self.actor, self.order)
+                self.status, self.message = "merged", "Pull request was merged."
         except ApiError as refusal:
             self.status, self.message = "failed", refusal.message
-        else:
-            self.status, self.message = "merged", "Pull request was merged."
+
+    def _enqueue(self, world: World) -> None:
+        # An App is accepted and then refused, though it may enqueue by GraphQL (github/gh-stack#497).
+        if self.actor.app is not None:
+            raise ApiError(405, "Enqueuer is not authorized to merge")
+        enqueue(world, self.pull, self.actor, self.order.expected_head, jump=False)
+        self.status, self.message = "enqueued", "Pull request is in the merge queue."
 
     def _to_queue(self) -> bool:
         queue = merge_queue_rule(self.pull.repo, self.pull.base_ref)
