@@ -1,6 +1,7 @@
 """Judge by GitHub's description what an emulator's recorder kept: a line is one exchange or one event."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -10,13 +11,18 @@ from typing import Any
 import jsonschema_rs
 
 from tests.contract.description import FIRST_VERSION, Description, Schema
-from tests.contract.known import DEVIATIONS, STATUSES
+from tests.contract.known import DEVIATIONS, OTHER_NAMES, STATUSES
 from tests.npm.packages import MODULES
 
 OPENAPI = MODULES / "@octokit/openapi/generated/api.github.com.json"
 _FAULTS_SHOWN = 5
 Validators = tuple[jsonschema_rs.Draft202012Validator, ...]
-_ERROR: Schema = {"$ref": "#/components/schemas/basic-error"}
+_ERRORS: Schema = {
+    "anyOf": [
+        {"$ref": f"#/components/schemas/{name}"}
+        for name in ("basic-error", "validation-error", "validation-error-simple")
+    ]
+}
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ def judge(line: bytes) -> list[Fault]:
 
 
 def _event(name: str, payload: Any) -> Iterator[str]:
-    validators = _event_validators(name)
+    validators = _event_validators(_there(name))
     if validators is None:
         yield "GitHub describes no such event"
     else:
@@ -55,7 +61,7 @@ def _exchange(kept: dict[str, Any]) -> Iterator[str]:
     if kept["operation"].partition(" ")[2][:1] != "/":
         return  # nothing that the emulator serves: it says so by 404 or 501
     version = kept["version"] or FIRST_VERSION
-    checks = _operation(kept["operation"], version)
+    checks = _operation(_there(kept["operation"]), version)
     if checks is None:
         yield "GitHub describes no such operation"
         return
@@ -64,7 +70,7 @@ def _exchange(kept: dict[str, Any]) -> Iterator[str]:
         if not any(known.covers(kept["operation"], status) for known in STATUSES):
             yield f"status {status} is neither described nor known ({json.dumps(kept['response'])[:200]})"
             return
-        described = _validators(_ERROR, version) if status >= 400 else ()
+        described = _validators(_ERRORS, version) if status >= 400 else ()
     if not described and kept["response"] is not None and status < 300:
         yield "an answer with a body where GitHub describes none"
     elif "json" in kept["media"] or not kept["media"]:
@@ -73,6 +79,13 @@ def _exchange(kept: dict[str, Any]) -> Iterator[str]:
             yield from _misfits("", described, kept["response"])
     if status < 300 and checks.request is not None and (kept["request"] is not None or checks.request_required):
         yield from _misfits("request", checks.request, kept["request"] or {})
+
+
+def _there(name: str) -> str:
+    """What the description calls it."""
+    for pattern, other, _ in OTHER_NAMES:
+        name = re.sub(pattern, other, name)
+    return name
 
 
 def _misfits(where: str, validators: Validators, value: Any) -> Iterator[str]:

@@ -40,7 +40,7 @@ def test_signed_over_the_exact_bytes(hooked: World, inbox: Inbox) -> None:
         assert headers["x-github-hook-installation-target-id"] == str(hooked.app["id"])
         assert headers["x-github-hook-installation-target-type"] == "integration"
         shown = json.loads(body)
-        assert shown["installation"] == {"id": hooked.installation["id"]}
+        assert shown["installation"]["id"] == hooked.installation["id"]
         assert shown["repository"]["full_name"] == REPO
         assert shown["sender"]["login"] in ("dev", "keeper[bot]")
     assert len({h["x-github-delivery"] for h, _ in inbox.received}) == len(inbox.received)

@@ -69,9 +69,11 @@ def announce_installation(
 ) -> None:
     """Deliver an event about the installation itself, to its App."""
     render = Render(world)
+    # A renamed account is told with the installation's identity alone.
+    shown = render.short_installation if event == "installation_target" else render.installation
     payload = {
         "action": action,
-        "installation": render.installation(installation),
+        "installation": shown(installation),
         "sender": render.account(actor.account),
     } | extra
     world.deliveries.record(installation.app, event, payload, installation)

@@ -120,7 +120,7 @@ def combined_status(request: Request, owner: str, repo: str, ref: str) -> Respon
             "state": acts.combined_state(statuses),
             "sha": sha,
             "total_count": len(statuses),
-            "statuses": [shown.status(s) for s in statuses],
+            "statuses": [{k: v for k, v in shown.status(s).items() if k != "creator"} for s in statuses],
             "repository": shown.minimal_repository(found),
             "url": f"{request.base_url}/repos/{found.full_name}/commits/{sha}/status",
             "commit_url": f"{request.base_url}/repos/{found.full_name}/commits/{sha}",
