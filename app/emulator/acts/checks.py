@@ -1,4 +1,4 @@
-"""Check suites, check-runs and commit statuses."""
+"""Check suites and check-runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.emulator.clock import from_stamp
 from app.emulator.errors import ApiError, invalid
 from app.emulator.render import Render
 from app.emulator.routing import Body
-from app.emulator.state import Account, Actor, App, CheckRun, CheckSuite, CommitStatus, Repository
+from app.emulator.state import Actor, App, CheckRun, CheckSuite, Repository
 from app.emulator.world import World
 
 MAX_RUNS_OF_A_NAME = 1000
@@ -124,50 +124,6 @@ def mark_stale(world: World) -> None:
         if run.status != "completed" and now - from_stamp(run.started_at) > STALE_AFTER_S:
             run.status, run.conclusion, run.completed_at = "completed", "stale", world.clock.stamp()
             run.suite.updated_at = world.clock.stamp()
-
-
-def add_status(world: World, repo: Repository, sha: str, creator: Account, body: Body) -> CommitStatus:
-    """A new commit status; the newest of a context counts."""
-    state = body.need("state", str)
-    if state not in ("error", "failure", "pending", "success"):
-        raise invalid("Status", "state")
-    status = CommitStatus(
-        id=world.ids.next("status"),
-        repo=repo,
-        sha=sha,
-        state=state,
-        context=body.get("context", str, "default"),
-        creator=creator,
-        created_at=world.clock.stamp(),
-        description=body.maybe("description", str),
-        target_url=body.maybe("target_url", str),
-    )
-    repo.statuses.append(status)
-    payload: dict[str, Any] = Render(world).status(status) | {
-        "sha": sha,
-        "name": repo.full_name,
-        "commit": Render(world).commit(repo, sha),
-        "branches": [],
-    }
-    announce(world, repo, "status", payload, Actor(creator))
-    return status
-
-
-def latest_statuses(repo: Repository, sha: str) -> list[CommitStatus]:
-    """The newest status of each context, newest first."""
-    newest: dict[str, CommitStatus] = {}
-    for status in repo.statuses:
-        if status.sha == sha:
-            newest[status.context] = status
-    return sorted(newest.values(), key=lambda s: -s.id)
-
-
-def combined_state(statuses: list[CommitStatus]) -> str:
-    """One state for all contexts; none at all is "pending"."""
-    states = {s.state for s in statuses}
-    if states & {"error", "failure"}:
-        return "failure"
-    return "success" if states == {"success"} else "pending"
 
 
 def new_suite(world: World, repo: Repository, app: App, sha: str, branch: str | None) -> CheckSuite:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.emulator.acts.branch_rules import required_checks
+from app.emulator.acts.required_checks import is_required
 from app.emulator.graphql.connections import connection
 from app.emulator.graphql.git_views import CommitThing, ref_thing
 from app.emulator.graphql.views import View, shows, view, viewer_of
 from app.emulator.render import Render
 from app.emulator.rest.checks import select_runs
-from app.emulator.state import CheckRun, CheckSuite, CommitStatus
+from app.emulator.state import CheckRun, CheckSuite, CommitStatus, Repository
 
 
 @shows(CheckSuite)
@@ -85,7 +87,7 @@ class CheckRunView(View):
         self.detailsUrl = thing.details_url or self.url
 
     def isRequired(self, info: Any, **of: Any) -> bool:
-        return False
+        return _is_required(self.thing.suite.repo, self.thing.name, of)
 
     def annotations(self, info: Any, **page: Any) -> Any:
         return connection("annotations", self.thing.annotations, self._annotation, **page)
@@ -132,8 +134,15 @@ class StatusContextView(View):
         )
 
     def isRequired(self, info: Any, **of: Any) -> bool:
-        return False
+        return _is_required(self.thing.repo, self.thing.context, of)
 
     @property
     def creator(self) -> Any:
         return view(self.request, self.thing.creator)
+
+
+def _is_required(repo: Repository, context: str, of: dict[str, Any]) -> bool:
+    """Does the base of the pull request that is asked about require a check of this name?"""
+    number, wanted = of.get("pullRequestNumber"), of.get("pullRequestId")
+    pull = next((p for p in repo.pulls() if p.number == number or p.node_id == wanted), None)
+    return pull is not None and is_required(required_checks(repo, pull.base_ref), context)

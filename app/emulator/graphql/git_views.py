@@ -7,7 +7,8 @@ from typing import Any
 
 import pygit2
 
-from app.emulator.acts import checks as check_acts
+from app.emulator.acts.required_checks import latest_statuses
+from app.emulator.acts.statuses import combined_state
 from app.emulator.associations import pulls_with_commit
 from app.emulator.clock import to_stamp
 from app.emulator.graphql.connections import connection, ordered
@@ -202,12 +203,12 @@ class CommitView(GitObjectView):
 
     @property
     def status(self) -> Any:
-        statuses = check_acts.latest_statuses(self.thing.repo, self.oid)
+        statuses = latest_statuses(self.thing.repo, self.oid)
         if not statuses:
             return None
         return {
             "id": node_id("ST", self.thing.repo.id, self.oid),
-            "state": check_acts.combined_state(statuses).upper(),
+            "state": combined_state(statuses).upper(),
             "contexts": [view(self.request, s) for s in statuses],
         }
 
@@ -216,7 +217,7 @@ def rollup(request: Any, thing: GitThing) -> Any:
     """All statuses and latest check-runs of a commit under one state; None when there are none."""
     suites: list[CheckSuite] = [s for s in thing.repo.suites if s.head_sha == thing.oid]
     contexts: list[Any] = [*select_runs(suites, None, None, "latest")]
-    statuses = check_acts.latest_statuses(thing.repo, thing.oid)
+    statuses = latest_statuses(thing.repo, thing.oid)
     if not contexts and not statuses:
         return None
     states = {s.state.upper() for s in statuses}
@@ -344,7 +345,10 @@ class RefView(View):
         # Its view shows queues, whose entries show commits: imported when first needed.
         from app.emulator.graphql.protection_views import protection_thing
 
-        if not self.request.identity.allows(self.thing.repo, "administration", "read"):
+        identity = self.request.identity
+        if identity.user is not None and self.thing.repo.role_of(identity.user) != "admin":
+            return None
+        if not identity.allows(self.thing.repo, "administration", "read"):
             return None
         return view(self.request, protection_thing(self.thing.repo, self.name))
 

@@ -44,6 +44,9 @@ class GuardedFields:
         return connection("rulesets", list(self.thing.guard.rulesets.values()), viewer_of(self.request), **page)
 
     def branchProtectionRules(self, info: Any, **page: Any) -> Any:
+        user = self.request.identity.user
+        if user is not None and self.thing.role_of(user) != "admin":
+            return connection("branchProtectionRules", [], viewer_of(self.request), **page)
         require(self.request.identity, self.thing, "read", "administration")
         found = [ProtectionThing(self.thing, p) for p in self.thing.guard.protections.values()]
         return connection("branchProtectionRules", found, viewer_of(self.request), **page)

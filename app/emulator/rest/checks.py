@@ -1,4 +1,4 @@
-"""Check-runs, check suites and commit statuses."""
+"""Check-runs."""
 
 from __future__ import annotations
 
@@ -107,40 +107,3 @@ def runs_of_commit(request: Request, owner: str, repo: str, ref: str) -> Respons
     if query.get("status"):
         runs = [r for r in runs if r.status == query["status"]]
     return paginated(request, runs, render(request).check_run, key="check_runs")
-
-
-@routes.add("GET", "/repos/{owner}/{repo}/commits/{ref}/status")
-def combined_status(request: Request, owner: str, repo: str, ref: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "statuses")
-    sha = commit_of(found, ref)
-    statuses = acts.latest_statuses(found, sha)
-    shown = render(request)
-    return Response.json(
-        {
-            "state": acts.combined_state(statuses),
-            "sha": sha,
-            "total_count": len(statuses),
-            "statuses": [{k: v for k, v in shown.status(s).items() if k != "creator"} for s in statuses],
-            "repository": shown.minimal_repository(found),
-            "url": f"{request.base_url}/repos/{found.full_name}/commits/{sha}/status",
-            "commit_url": f"{request.base_url}/repos/{found.full_name}/commits/{sha}",
-        }
-    )
-
-
-@routes.add("GET", "/repos/{owner}/{repo}/commits/{ref}/statuses")
-def statuses(request: Request, owner: str, repo: str, ref: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "statuses")
-    sha = commit_of(found, ref)
-    listed = [s for s in reversed(found.statuses) if s.sha == sha]
-    return paginated(request, listed, render(request).status)
-
-
-@routes.add("POST", "/repos/{owner}/{repo}/statuses/{sha}")
-def create_status(request: Request, owner: str, repo: str, sha: str) -> Response:
-    found = open_repo(request, owner, repo, "read")
-    open_repo(request, owner, repo, "write", "statuses")
-    if found.git.kind(sha) != "commit":
-        raise ApiError(422, f"No commit found for SHA: {sha}")
-    status = acts.add_status(request.world, found, sha, request.identity.account, request.body)
-    return Response.json(render(request).status(status), 201)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.emulator.acts import protection as acts
-from app.emulator.errors import ApiError
+from app.emulator.errors import ApiError, not_found
 from app.emulator.guard_state import Protection
 from app.emulator.render_protection import RenderProtection
 from app.emulator.rest.rulesets import guardable
@@ -15,6 +15,9 @@ _BRANCH = "/repos/{owner}/{repo}/branches/{branch*}/protection"
 
 
 def _open(request: Request, owner: str, repo: str, branch: str, level: str = "write") -> Repository:
+    user = request.identity.user
+    if user is not None and open_repo(request, owner, repo, "read").role_of(user) != "admin":
+        raise not_found()  # who may not set protection is not told of it
     found = guardable(open_repo(request, owner, repo, level, "administration"))
     if found.git.branch(branch) is None:
         raise ApiError(404, "Branch not found")

@@ -1,0 +1,51 @@
+"""Commit statuses."""
+
+from __future__ import annotations
+
+from app.emulator.acts import statuses as acts
+from app.emulator.acts.required_checks import latest_statuses
+from app.emulator.errors import ApiError
+from app.emulator.rest.checks import commit_of
+from app.emulator.rest.table import open_repo, render, routes
+from app.emulator.routing import Request, Response, page_bounds, paginated
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/commits/{ref*}/status")
+def combined_status(request: Request, owner: str, repo: str, ref: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "statuses")
+    sha = commit_of(found, ref)
+    statuses = latest_statuses(found, sha)
+    shown = render(request)
+    page, size = page_bounds(request)
+    return Response.json(
+        {
+            "state": acts.combined_state(statuses),
+            "sha": sha,
+            "total_count": len(statuses),
+            "statuses": [
+                {k: v for k, v in shown.status(s).items() if k != "creator"}
+                for s in statuses[(page - 1) * size : page * size]
+            ],
+            "repository": shown.minimal_repository(found),
+            "url": f"{request.base_url}/repos/{found.full_name}/commits/{sha}/status",
+            "commit_url": f"{request.base_url}/repos/{found.full_name}/commits/{sha}",
+        }
+    )
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/commits/{ref*}/statuses")
+def statuses(request: Request, owner: str, repo: str, ref: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "statuses")
+    sha = commit_of(found, ref)
+    listed = [s for s in reversed(found.statuses) if s.sha == sha]
+    return paginated(request, listed, render(request).status)
+
+
+@routes.add("POST", "/repos/{owner}/{repo}/statuses/{sha}")
+def create_status(request: Request, owner: str, repo: str, sha: str) -> Response:
+    found = open_repo(request, owner, repo, "read")
+    open_repo(request, owner, repo, "write", "statuses")
+    if found.git.kind(sha) != "commit":
+        raise ApiError(422, f"No commit found for SHA: {sha}")
+    status = acts.add_status(request.world, found, sha, request.identity.actor, request.body)
+    return Response.json(render(request).status(status), 201)
