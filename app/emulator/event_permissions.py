@@ -20,6 +20,7 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "label": ("issues", "pull_requests"),
     "merge_group": ("merge_queues",),
     "milestone": ("issues", "pull_requests"),
+    "organization": ("members",),
     "projects_v2": ("organization_projects",),
     "projects_v2_item": ("organization_projects",),
     "pull_request": ("pull_requests",),

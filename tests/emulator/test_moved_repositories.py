@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from emulated import REPO, Inbox, World, git, new_commit, rest
+from emulated import ALL, REPO, Inbox, World, git, new_commit, rest
 
 BASE = f"/repos/{REPO}"
 
@@ -128,12 +128,14 @@ def test_a_transfer_by_the_api(world: World) -> None:
 
 
 def test_a_renamed_organization(world: World, inbox: Inbox) -> None:
-    hear(world, inbox, "push")
+    hear(world, inbox, "organization")
+    world.emulator.change_installation(world.installation["id"], permissions=ALL | {"members": "read"})
     world.emulator.rename_account("octo", "octopus")
     told = payload(world, "installation_target", "renamed")
     assert told["changes"] == {"login": {"from": "octo"}}
     assert told["account"]["login"] == "octopus"
     assert told["installation"]["id"] == world.installation["id"]
+    assert payload(world, "organization", "renamed")["organization"]["login"] == "octopus"
     assert world.bot.get(BASE).status_code == 301
     assert world.bot.get("/repos/octopus/demo").json()["id"] == world.repo["id"]
     assert world.bot.get("/users/octo").status_code == 404

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from app.emulator.acts.events import announce, announce_installation
+from app.emulator.acts.events import announce, announce_installation, announce_to_owner
 from app.emulator.errors import ApiError
 from app.emulator.render import Render
 from app.emulator.state import Account, Actor, Repository
@@ -103,19 +103,19 @@ def rename_account(world: World, account: Account, login: str, actor: Actor) -> 
     for repo in own:
         world.arrived(repo)
     _carry_roles(world, old, login)
-    changes = {"login": {"from": old}}
+    announce_to_owner(world, account, "organization", {"action": "renamed", "changes": {"login": {"from": old}}}, actor)
+    shown = Render(world)
     for installation in world.installations.values():
         if installation.account is account:
-            announce_installation(
-                world,
-                installation,
-                "installation_target",
-                "renamed",
-                actor,
-                account=Render(world).account(account),
-                changes=changes,
-                target_type=account.type,
-            )
+            payload = {
+                "action": "renamed",
+                "account": shown.account(account),
+                "changes": {"login": {"from": old}},
+                "target_type": account.type,
+                "installation": shown.short_installation(installation),
+                "sender": shown.account(actor.account),
+            }
+            world.deliveries.record(installation.app, "installation_target", payload, installation)
 
 
 def _carry_roles(world: World, old: str, new: str) -> None:
