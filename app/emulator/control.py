@@ -9,6 +9,7 @@ from app.emulator.acts import comments as comment_acts
 from app.emulator.acts import issues as issue_acts
 from app.emulator.acts import refs as ref_acts
 from app.emulator.acts.events import announce_installation
+from app.emulator.browsers import from_elsewhere
 from app.emulator.errors import ApiError
 from app.emulator.render import Render
 from app.emulator.repo_settings import changed as changed_settings
@@ -24,6 +25,8 @@ router = Router()
 
 async def control(server: Server, request: Request) -> Response:
     """Answer a request of the control path; errors have the form of GitHub's."""
+    if from_elsewhere(request):
+        return Response.json({"message": "Control calls are not taken from pages elsewhere"}, 403)
     segments = request.segments[1:]
     found = router.find(request.method, segments)
     if found is None:
@@ -34,7 +37,7 @@ async def control(server: Server, request: Request) -> Response:
             result = await result
     except ApiError as error:
         return Response.json(error.body(), error.status)
-    return Response.json(result)
+    return result if isinstance(result, Response) else Response.json(result)
 
 
 def _account(server: Server, login: str) -> Account:

@@ -51,6 +51,7 @@ from app.emulator.rest import routes
 from app.emulator.routing import Request, Response, parse_query, split_path
 from app.emulator.traffic import Entry, Traffic, request_id
 from app.emulator.validators import etag
+from app.emulator.view import pages
 from app.emulator.world import World
 
 CONTROL = "/_emulator"
@@ -64,6 +65,7 @@ CONTROL_MODULES = (
     identity_controls,
     limit_controls,
     project_controls,
+    pages,
 )
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]

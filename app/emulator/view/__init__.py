@@ -1,0 +1,1 @@
+"""A view for people: pages under ``/_emulator/ui``, made here, without scripts, with everything escaped."""
