@@ -73,6 +73,8 @@ def play(folder: Path, *, callers: int, rounds: int, replicas: int) -> list[Race
     try:
         tokens = _callers(world, callers)
         world.install()
+        # Races one after the other are more than GitHub lets one installation write in a minute.
+        world.emulator.limits(secondary=False)
         world.emulator.rate(f"installation:{world.observer.installation(world.app)}", ENOUGH)
         world.emulator.rate(f"user:{world.observer_person.login}", ENOUGH)
         world.start_service()

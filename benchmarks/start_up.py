@@ -52,6 +52,8 @@ def measure(folder: Path, active: int, finished: int) -> Cost:
         for number in range(names.TICKET + 1, active + 1):
             world.emulator.issue(names.REPOSITORY, f"Tree {number} looks thirsty", author=world.author.login)
         _write_ledgers(world, active, finished)
+        # Requests are counted here, not paced.
+        world.emulator.limits(secondary=False)
         world.install()
         mark = world.requests_served()
         world.start_service()

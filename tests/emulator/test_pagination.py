@@ -52,11 +52,11 @@ def test_one_page_has_no_links(issues: World) -> None:
     assert "link" not in issues.bot.get(f"{BASE}/issues?per_page=11").headers
 
 
-@pytest.mark.parametrize(("asked", "given"), [("101", 100), ("1000", 100), ("0", 30), ("-1", 30), ("x", 30), ("7", 7)])
-def test_page_sizes(world: World, asked: str, given: int) -> None:
+def test_page_sizes(world: World) -> None:
     for n in range(101):
         world.emulator.issue(REPO, f"Issue {n}")
-    assert len(world.bot.get(f"{BASE}/issues?per_page={asked}").json()) == given
+    given = {"101": 100, "1000": 100, "0": 30, "-1": 30, "x": 30, "7": 7}
+    assert {n: len(world.bot.get(f"{BASE}/issues?per_page={n}").json()) for n in given} == given
 
 
 @pytest.mark.parametrize("page", ["0", "-3", "x"])
