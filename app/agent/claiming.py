@@ -84,6 +84,14 @@ def claim(
     return _keep(home, intent, _ask(home, service, intent, user_token))
 
 
+def end(home: Home, why: str) -> None:
+    """Notes that this folder gave its lease back, so that nothing here goes on under it."""
+    lease = home.load(held.FILE, held.HeldLease)
+    if lease is not None:
+        home.save(held.FILE, lease.model_copy(update={"ended": why}))
+    home.remove(FILE)
+
+
 def _request(wish: Wish, generation: int) -> ClaimRequest:
     try:
         return ClaimRequest(

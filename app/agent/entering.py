@@ -53,6 +53,10 @@ def recover(
             return
         done = recovery.recover(home, service, wish, token)
     failed = [run for run in done.runs if run.exit_code != 0]
+    if done.state.normalised:
+        show.warn(
+            f"the checkout itself normalises {len(done.state.normalised)} files, first {done.state.normalised[0]}"
+        )
     for run in failed:
         show.warn(f"verify command ended with {run.exit_code}: {' '.join(run.command)}")
     if as_json:
@@ -65,6 +69,7 @@ def recover(
                     "branch": done.grant.branch,
                     "head_sha": done.state.head,
                     "clean": done.state.clean,
+                    "normalised": list(done.state.normalised),
                     "verify": [run.model_dump(mode="json") for run in done.runs],
                 },
                 "evidence": done.evidence.model_dump(mode="json") if done.evidence else None,

@@ -61,8 +61,7 @@ def handoff(*, dry_run: bool, as_json: bool) -> None:
         answer = writes.send(home, service, identity, "handoff", {"checkpoint": body})
     lease = home.load(held.FILE, held.HeldLease)
     if lease is not None and lease.identity == identity.claims.identity:
-        home.save(held.FILE, lease.model_copy(update={"ended": "handed off"}))
-        home.remove(claiming.FILE)
+        claiming.end(home, "handed off")
     _show_answer("handed off", answer, changes, as_json)
 
 

@@ -13,14 +13,15 @@ Stages, each finished or repeated when the command is run again after a crash at
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.agent import claiming, held, next_checkpoint, verify_runs, writes
+from app.agent import claiming, held, next_checkpoint, show, verify_runs, writes
 from app.agent.api import Service
 from app.agent.environment import usage
 from app.agent.home import Home
-from app.agent.workspace import Empty, Occupied, State, Workspace, refuse_occupied
+from app.agent.workspace import Empty, Occupied, State, UnfitRepository, Workspace, refuse_occupied
 from app.domain.agent_api import Grant, VerifyRun, WriteAnswer
 from app.domain.brief import Brief
 from app.domain.model import Message
+from app.domain.outcome import Blocked, Refused
 
 FILE = "recovery.json"
 
@@ -54,7 +55,10 @@ def recover(home: Home, service: Service, wish: claiming.Wish, user_token: str) 
     workspace = Workspace(home)
     _refuse_unfit(home, workspace)
     lease, grant = claiming.claim(home, service, wish, user_token, lambda brief: _before_fresh(home, workspace, brief))
-    state = _workspace(home, workspace, lease)
+    try:
+        state = _workspace(home, workspace, lease)
+    except UnfitRepository as unfit:
+        raise _given_back(home, service, unfit) from None
     if not _reached(home, lease, "next"):
         next_checkpoint.write(home, next_checkpoint.prefilled(grant.brief))
         _note(home, lease, "next")
@@ -63,6 +67,14 @@ def recover(home: Home, service: Service, wish: claiming.Wish, user_token: str) 
     runs, answer = _evidence(home, service, lease, state)
     _note(home, lease, "evidence")
     return Recovered(grant, state, runs, answer)
+
+
+def _given_back(home: Home, service: Service, unfit: UnfitRepository) -> Refused:
+    """Nobody can work at this commit: the lease is not kept from those who could once it is mended."""
+    writes.send(home, service, held.identity(home), "handoff", {"checkpoint": None})
+    claiming.end(home, "handed back: no workspace can be made of the repository")
+    why = unfit.blocked
+    return Refused(Blocked(why.code, f"{why.reason}; the ticket was handed back", f"{why.remedy}; then recover again"))
 
 
 def look_only(home: Home, brief: Brief) -> dict[str, Any]:
@@ -79,6 +91,7 @@ def look_only(home: Home, brief: Brief) -> dict[str, Any]:
 
 
 def _refuse_unfit(home: Home, workspace: Workspace) -> None:
+    workspace.refuse_unusable()
     lease = home.load(held.FILE, held.HeldLease)
     found = workspace.look(lease.clone_url if lease else None)
     if isinstance(found, Occupied):
@@ -132,13 +145,21 @@ def _evidence(
         body = waiting.body
         runs = tuple(VerifyRun.model_validate(run) for run in body["verify"])
     else:
-        runs = verify_runs.run_all(lease.verify, home.root)
+        runs = (*verify_runs.run_all(lease.verify, home.root), *_about_checkout(state))
         body = {
             "head_sha": state.head,
             "clean": state.clean,
             "verify": [run.model_dump(mode="json") for run in runs],
         }
     return runs, writes.send(home, service, identity, "evidence", body)
+
+
+def _about_checkout(state: State) -> tuple[VerifyRun, ...]:
+    """What the evidence says of files that git's checkout itself makes differ from the commit."""
+    if not state.normalised:
+        return ()
+    told = f"HEAD and index equal the commit; the checkout normalises {len(state.normalised)} files, first "
+    return (VerifyRun(command=("git", "status"), exit_code=0, output=f"{told}{show.line(state.normalised[0])[:500]}"),)
 
 
 def _reached(home: Home, lease: held.HeldLease, stage: Stage) -> bool:

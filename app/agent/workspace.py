@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.agent.environment import usage
 from app.agent.git_faults import refused_by_git
@@ -19,6 +19,8 @@ from app.domain.outcome import Blocked, Code, Refused
 from app.ledger.git_program import QUIET, Fault, fault_of, git_environment, git_words
 
 _SHOWN = 5
+_MOST_COMPARED = 1000
+"""Files that git shows as changed and that are compared with what a checkout makes of them."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,18 @@ class Occupied:
 
 @dataclass(frozen=True)
 class State:
-    """Where the workspace stands: HEAD (None before the first commit) and what differs from it."""
+    """Where the workspace stands: HEAD (None before the first commit) and what differs from it.
+
+    `normalised`: files that git shows as changed though they are what its own checkout makes of the commit, such as a
+    file with CRLF that the attributes want with LF. `staged`: whether the index, or more than a file's content, differs
+    from HEAD.
+    """
 
     head: str | None
     changed: tuple[str, ...]
     untracked: tuple[str, ...]
+    normalised: tuple[str, ...] = ()
+    staged: bool = False
 
     @property
     def clean(self) -> bool:
@@ -58,6 +67,10 @@ class GitFailed(Refused):
         self.said = said
         self.fault = fault
         super().__init__(Blocked(Code.USAGE, f"git {command} failed: {said}", "mend that and run the command again"))
+
+
+class UnfitRepository(Refused):
+    """No workspace can be made of this commit, on this machine or another."""
 
 
 class Workspace:
@@ -81,11 +94,32 @@ class Workspace:
         head = self._try("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         listed = self._git("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal")
         entries = [line for line in listed.split("\0") if len(line) > 3 and not line[3:].startswith(f"{FOLDER}/")]
+        tracked = [line for line in entries if not line.startswith("??")]
+        touched = [line[3:] for line in tracked if line.startswith(" M")]
+        normalised = self._as_checked_out(touched) if touched else frozenset()
         return State(
             head=head or None,
-            changed=tuple(line[3:] for line in entries if not line.startswith("??")),
+            changed=tuple(line[3:] for line in tracked if line[3:] not in normalised),
             untracked=tuple(line[3:] for line in entries if line.startswith("??")),
+            normalised=tuple(sorted(normalised)),
+            staged=len(tracked) != len(touched),
         )
+
+    def _as_checked_out(self, names: list[str]) -> frozenset[str]:
+        """Which of these files are, byte for byte, what a checkout makes of the index: nobody worked on them."""
+        found: set[str] = set()
+        fields = self._git("diff-files", "--raw", "--no-abbrev", "--no-renames", "-z").split("\0")
+        wanted = set(names)
+        for about, name in zip(fields[0::2], fields[1::2], strict=False):
+            before, after, blob = about.lstrip(":").split(" ")[:3]
+            if name not in wanted or before != after or not before.startswith("1006") or len(found) >= _MOST_COMPARED:
+                continue
+            path = self.root / name
+            if path.is_symlink() or not path.is_file():
+                continue
+            if self._bytes("cat-file", "--filters", f"--path={name}", blob) == path.read_bytes():
+                found.add(name)
+        return frozenset(found)
 
     def branch_head(self, branch: str) -> str | None:
         """The local head of the ticket branch."""
@@ -170,19 +204,24 @@ class Workspace:
             self.home.ignore(self.root / exclude)
 
     def verify_exact(self, lease: HeldLease) -> State:
-        """The state, proved to be `lease.head_sha` on the ticket branch and clean. Raises Refused."""
+        """The state right after `check_out`, proved to be `lease.head_sha` on the ticket branch. Raises Refused.
+
+        HEAD and the index must equal the commit and nothing may lie beside it. A file whose content differs all the
+        same was written by git's checkout just now (attributes, filters, names that differ only by case on a disk that
+        does not tell them apart): that is the exact workspace on this machine, and is reported as normalised.
+        """
         state = self.state()
         if state.head != lease.head_sha or self.current_branch() != lease.branch:
             raise usage(
                 f"the workspace stands at {state.head}, not at {lease.head_sha} on {lease.branch}",
                 "recover in a new empty folder; this one is left as it is",
             )
-        if not state.clean:
+        if state.staged or state.untracked:
             raise usage(
                 f"the workspace differs from {lease.head_sha}: {_some([*state.changed, *state.untracked])}",
-                "recover in a new empty folder; this one is left as it is",
+                "run the same command again; if it stays so, recover in a new empty folder",
             )
-        return state
+        return replace(state, changed=(), normalised=(*state.normalised, *state.changed))
 
     def fetch_branches(self) -> None:
         """Brings the remote's branches here. Raises Refused (`unavailable`)."""
@@ -200,8 +239,12 @@ class Workspace:
                 raise _unreachable(failure) from None
         tracked = self._git("ls-tree", "--name-only", "-z", lease.head_sha).split("\0")
         if any(name.lower() == FOLDER for name in tracked):
-            raise usage(
-                f"the repository has files of its own under {FOLDER}/", f"remove {FOLDER}/ from the repository first"
+            raise UnfitRepository(
+                Blocked(
+                    Code.USAGE,
+                    f"the repository has files of its own under {FOLDER}/, where this program keeps its own",
+                    f"a person must remove {FOLDER}/ from the repository first",
+                )
             )
 
     def _remote_is(self, clone_url: str) -> bool:
@@ -212,7 +255,14 @@ class Workspace:
         """Whether a commit's attributes hand files to git-lfs."""
         return self._try("grep", "-q", "filter=lfs", sha, "--", ":(glob)**/.gitattributes") is not None
 
+    def refuse_unusable(self) -> None:
+        """Raises Refused where git cannot work in this folder at all: its configuration, its owner."""
+        self._try("rev-parse", "--git-dir")
+
     def _git(self, *arguments: str) -> str:
+        return self._bytes(*arguments).decode(errors="surrogateescape")
+
+    def _bytes(self, *arguments: str) -> bytes:
         done = subprocess.run(
             ["git", *QUIET, *arguments],
             cwd=self.root,
@@ -225,7 +275,7 @@ class Workspace:
             text = done.stderr.decode(errors="replace")
             said = git_words(text.splitlines()) or f"it ended with {done.returncode}"
             raise GitFailed(arguments[0], said, fault_of(text))
-        return done.stdout.decode(errors="surrogateescape")
+        return done.stdout
 
     def _try(self, *arguments: str) -> str | None:
         """What git answers, or None where it says no. Raises Refused where git cannot work here at all: its words are
