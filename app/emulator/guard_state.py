@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from app.emulator.ids import node_id
 
 if TYPE_CHECKING:
-    from app.emulator.state import Account, App, PullRequest, Repository
+    from app.emulator.state import Account, App, PullRequest, Reaction, Repository
 
 Json = dict[str, Any]
 
@@ -96,6 +96,7 @@ class Review:
     created_at: str
     submitted_at: str | None = None
     dismissal_message: str | None = None
+    reactions: list[Reaction] = field(default_factory=list)
 
     @property
     def node_id(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,6 +120,13 @@ class CommitView(GitObjectView):
     @property
     def author(self) -> dict[str, Any]:
         return git_actor(self.request, self.git.author)
+
+    def authors(self, info: Any, **page: Any) -> Any:
+        """Its author and those whom `Co-authored-by` names."""
+        named = re.findall(r"^Co-authored-by: (.+) <(.+)>$", self.git.message, re.MULTILINE | re.IGNORECASE)
+        when = self.git.author
+        people = [when, *(pygit2.Signature(name, email, when.time, when.offset) for name, email in named)]
+        return connection("authors", people, lambda signed: git_actor(self.request, signed), **page)
 
     @property
     def committer(self) -> dict[str, Any]:

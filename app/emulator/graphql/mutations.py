@@ -26,7 +26,13 @@ from app.emulator.workflow_guard import check_path
 
 
 class Mutations(
-    PullMutations, IssueMutations, IssueLinkMutations, CommentMutations, ProjectMutations, ReviewMutations, QueueMutations
+    PullMutations,
+    IssueMutations,
+    IssueLinkMutations,
+    CommentMutations,
+    ProjectMutations,
+    ReviewMutations,
+    QueueMutations,
 ):
     """The fields of ``Mutation``; each returns its payload."""
 

@@ -64,6 +64,21 @@ class RulesetView(View):
         self.id, self.databaseId, self.name = thing.node_id, thing.id, thing.name
         self.enforcement, self.target = thing.enforcement.upper(), thing.target.upper()
         self.createdAt, self.updatedAt = thing.created_at, thing.updated_at
+        self.conditions = {"refName": thing.conditions.get("ref_name")}
+
+    @property
+    def source(self) -> Any:
+        return view(self.request, self.thing.repo)
+
+    def rules(self, info: Any, type: str | None = None, **page: Any) -> Any:
+        found = [r for r in enumerate(self.thing.rules) if type is None or r[1]["type"].upper() == type]
+
+        def show(rule: tuple[int, dict[str, Any]]) -> dict[str, Any]:
+            place, held = rule
+            name = node_id("RRU", self.thing.repo.id, self.thing.id, place)
+            return {"id": name, "type": held["type"].upper(), "repositoryRuleset": self}
+
+        return connection("rules", found, show, **page)
 
 
 @shows(ProtectionThing)

@@ -7,6 +7,7 @@ from typing import Any
 
 from app.emulator.graphql.connections import connection
 from app.emulator.graphql.views import View, shows, view
+from app.emulator.guard_state import Review
 from app.emulator.ids import node_id
 from app.emulator.routing import Request
 from app.emulator.state import Comment, Issue, Reaction
@@ -22,6 +23,7 @@ CONTENT_OF = {
     "ROCKET": "rocket",
     "EYES": "eyes",
 }
+Reacted = Issue | Comment | Review
 _NAME_OF = {word: name for name, word in CONTENT_OF.items()}
 
 
@@ -29,7 +31,7 @@ _NAME_OF = {word: name for name, word in CONTENT_OF.items()}
 class ReactionThing:
     """A reaction together with what it is on."""
 
-    target: Issue | Comment
+    target: Reacted
     reaction: Reaction
 
 
@@ -55,14 +57,14 @@ class ReactionView(View):
         return view(self.request, self.thing.target)
 
 
-def reactions(request: Request, target: Issue | Comment, content: str | None, page: dict[str, Any]) -> Any:
+def reactions(request: Request, target: Reacted, content: str | None, page: dict[str, Any]) -> Any:
     """The ``reactions`` connection of an Issue or comment."""
     listed = [r for r in target.reactions if content is None or r.content == CONTENT_OF[content]]
     shown = connection("reactions", listed, lambda r: view(request, ReactionThing(target, r)), **page)
     return shown | {"viewerHasReacted": any(r.user is request.identity.account for r in listed)}
 
 
-def reaction_groups(request: Request, target: Issue | Comment) -> list[dict[str, Any]]:
+def reaction_groups(request: Request, target: Reacted) -> list[dict[str, Any]]:
     """How often each reaction was given; all of them are listed, as GitHub does."""
     groups = []
     for name, word in CONTENT_OF.items():

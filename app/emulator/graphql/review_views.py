@@ -11,6 +11,7 @@ from app.emulator.acts.review_rules import can_write, counted, opinions, review_
 from app.emulator.acts.reviews import comments_of
 from app.emulator.graphql.connections import connection
 from app.emulator.graphql.git_views import CommitThing
+from app.emulator.graphql.reaction_views import reaction_groups, reactions
 from app.emulator.graphql.views import View, shows, view, viewer_of
 from app.emulator.guard_state import Review, ReviewComment, ReviewThread
 from app.emulator.people import association
@@ -126,6 +127,13 @@ class ReviewView(_Written):
     @property
     def commit(self) -> Any:
         return view(self.request, CommitThing(self._pull.repo, self.thing.commit_id))
+
+    def reactions(self, info: Any, content: str | None = None, **page: Any) -> Any:
+        return reactions(self.request, self.thing, content, page)
+
+    @property
+    def reactionGroups(self) -> Any:
+        return reaction_groups(self.request, self.thing)
 
     def comments(self, info: Any, **page: Any) -> Any:
         return connection("comments", comments_of(self.thing), viewer_of(self.request), **page)

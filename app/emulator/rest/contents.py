@@ -21,6 +21,19 @@ def root_contents(request: Request, owner: str, repo: str) -> Response:
     return _show(request, owner, repo, "")
 
 
+@routes.add("GET", "/repos/{owner}/{repo}/readme")
+def readme(request: Request, owner: str, repo: str) -> Response:
+    """The README that GitHub prefers: of `.github`, then the root, then `docs`."""
+    found = open_repo(request, owner, repo, "read", "contents")
+    sha = found.git.resolve_commit(request.query.get("ref") or found.default_branch)
+    for folder in (".github", "", "docs") if sha is not None else ():
+        tree = found.git.resolve(f"{sha}:{folder}")
+        for entry in tree if tree is not None and tree.type_str == "tree" else ():
+            if entry.name.lower().partition(".")[0] == "readme" and entry.type_str == "blob":
+                return _show(request, owner, repo, f"{folder}/{entry.name}".lstrip("/"))
+    raise not_found()
+
+
 @routes.add("GET", "/repos/{owner}/{repo}/contents/{path*}")
 def contents(request: Request, owner: str, repo: str, path: str) -> Response:
     return _show(request, owner, repo, path)
