@@ -31,7 +31,7 @@ def message(answer: httpx.Response, code: int = 405) -> str:
 
 
 def checks(*listed: dict[str, Any] | str, strict: bool = False) -> dict[str, Any]:
-    return {"strict": strict, "checks": [{"context": c} if isinstance(c, str) else c for c in listed]}
+    return {"strict": strict, "contexts": [], "checks": [{"context": c} if isinstance(c, str) else c for c in listed]}
 
 
 def test_its_life(world: World) -> None:

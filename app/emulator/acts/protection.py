@@ -23,7 +23,10 @@ def protect(world: World, repo: Repository, branch: str, body: Body, actor: Acto
     new = Protection(branch, enforce_admins=body.get("enforce_admins", bool, False))
     checks = body.maybe("required_status_checks", dict)
     if checks is not None:
-        set_checks(repo, new, _inner(checks))
+        given = _inner(checks)
+        for member, kind in (("strict", bool), ("contexts", list)):
+            given.need(member, kind)
+        set_checks(repo, new, given)
     reviews = body.maybe("required_pull_request_reviews", dict)
     if reviews is not None:
         set_reviews(world, repo, new, _inner(reviews))
@@ -51,12 +54,13 @@ def unprotect(world: World, repo: Repository, protection: Protection, actor: Act
 def set_checks(repo: Repository, protection: Protection, given: Body) -> None:
     """Replace required checks; what is not given stays as it is."""
     protection.strict = given.get("strict", bool, protection.strict)
-    if "checks" in given:
-        protection.checks = [_check(repo, c) for c in given.need("checks", list)]
-    elif "contexts" in given:
-        protection.checks = [required_context(repo, c) for c in given.need("contexts", list)]
-    else:
+    if "checks" not in given and "contexts" not in given:
         protection.checks = protection.checks or []
+        return
+    checks = [_check(repo, c) for c in given.get("checks", list, [])]
+    named = {c.context for c in checks}
+    contexts = [required_context(repo, c) for c in given.get("contexts", list, [])]
+    protection.checks = [*checks, *(c for c in contexts if c.context not in named)]
 
 
 def required_context(repo: Repository, context: Any) -> RequiredCheck:

@@ -47,7 +47,8 @@ def add_status(world: World, repo: Repository, sha: str, actor: Actor, body: Bod
     )
     repo.statuses.append(status)
     render = Render(world)
-    payload = render.status(status) | {
+    shown = render.status(status)
+    payload = {k: v for k, v in shown.items() if k not in ("url", "node_id", "creator")} | {
         "sha": sha,
         "name": repo.full_name,
         "commit": render.commit(repo, sha),
