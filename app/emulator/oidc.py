@@ -21,10 +21,12 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from app.emulator.actions_state import WorkflowRun
 from app.emulator.errors import ApiError
 from app.emulator.routing import Request, Response
+from app.emulator.state import Repository
 from app.emulator.world import World, key_pair
 
 LIFETIME_S = 300
 BACKDATED_S = 600
+IDS_SINCE = "2026-07-15T00:00:00Z"
 _TOKEN_PATH = re.compile(r"/_services/idtoken/(\d+)/(\d+)\Z")
 _CLAIMS = [
     "sub",
@@ -103,7 +105,7 @@ def claims(world: World, run: WorkflowRun, audience: str) -> dict[str, Any]:
     workflow_ref = f"{repo.full_name}/{run.workflow.path}@{run.ref}"
     return {
         "jti": str(uuid.uuid4()),
-        "sub": f"repo:{repo.full_name}:ref:{run.ref}",
+        "sub": subject(world, repo, run.ref),
         "aud": audience,
         "ref": run.ref,
         "sha": run.head_sha,
@@ -133,6 +135,14 @@ def claims(world: World, run: WorkflowRun, audience: str) -> dict[str, Any]:
         "exp": now + LIFETIME_S,
         "iat": now,
     }
+
+
+def subject(world: World, repo: Repository, ref: str) -> str:
+    """The ``sub`` of a run: with the ids beside the names for a repository that was made, renamed or transferred since
+    July 2026 (changelog of 2026-04-23, github/docs#45221), so that nobody inherits it with a name."""
+    if max(repo.created_at, world.moved_at.get(repo.id, "")) < IDS_SINCE:
+        return f"repo:{repo.full_name}:ref:{ref}"
+    return f"repo:{repo.owner.login}@{repo.owner.id}/{repo.name}@{repo.id}:ref:{ref}"
 
 
 def sign(world: World, body: dict[str, Any]) -> str:

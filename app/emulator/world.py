@@ -65,6 +65,8 @@ class World:
         self.repos: dict[int, Repository] = {}
         # Names that repositories had before, lower case; each leads on until somebody takes it.
         self.moved: dict[str, int] = {}
+        # When a repository last got another name or owner.
+        self.moved_at: dict[int, str] = {}
         self.comments: dict[int, Comment] = {}
         self.suites: dict[int, CheckSuite] = {}
         self.check_runs: dict[int, CheckRun] = {}

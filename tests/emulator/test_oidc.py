@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +58,7 @@ def test_a_run_proves_who_it_is(stage: Stage) -> None:
     _, _, chosen, default = stage.read("tokens.json")
     body = checked(stage, chosen, "https://keeper.example")
     expected = {
-        "sub": f"repo:{REPO}:ref:refs/heads/main",
+        "sub": f"repo:octo@{body['repository_owner_id']}/demo@{stage.world.repo['id']}:ref:refs/heads/main",
         "repository": REPO,
         "repository_id": str(stage.world.repo["id"]),
         "repository_owner": "octo",
@@ -132,3 +133,26 @@ def test_the_token_service_is_no_part_of_the_api(stage: Stage) -> None:
     (key,) = answer.json()["keys"]
     assert (key["kty"], key["alg"], key["use"]) == ("RSA", "RS256", "sig")
     assert get(stage, "/.well-known/nothing").status_code == 404
+
+
+def test_repositories_of_old_keep_the_subject_of_names_until_they_move(world: World, tmp_path: Path) -> None:
+    now = world.emulator.now()
+    world.emulator.set_clock("2026-02-01T00:00:00Z")
+    old = world.emulator.repo("octo", "old", files={".github/workflows/run.yml": RUN}, collaborators={"dev": "write"})
+    world.emulator.set_clock(now)
+
+    def subject(name: str) -> str:
+        file = tmp_path / name
+        script = ASK.replace('"tokens.json"', repr(name))
+        text = f"import json, os, pathlib\nout = pathlib.Path({str(tmp_path)!r})\n{script}"
+        world.emulator.workflow_command(f"octo/{name}", "run.yml", [sys.executable, "-c", text])
+        body = {"ref": "main", "inputs": {"ticket": "1"}}
+        answer = world.dev.post(f"/repos/octo/{name}/actions/workflows/run.yml/dispatches", json=body)
+        assert answer.status_code == 204
+        told = wait_until(lambda: file.read_text() if file.exists() else "", lambda t: t.endswith("]"), "the tokens")
+        return str(jwt.decode(json.loads(told)[2], options={"verify_signature": False})["sub"])
+
+    assert subject("old") == "repo:octo/old:ref:refs/heads/main"
+    world.emulator.rename_repo("octo/old", "new")
+    owner = old["owner"]["id"]
+    assert subject("new") == f"repo:octo@{owner}/new@{old['id']}:ref:refs/heads/main"

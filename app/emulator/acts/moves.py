@@ -138,3 +138,4 @@ def _refused(message: str) -> ApiError:
 
 def _leave(world: World, repo: Repository) -> None:
     world.moved[repo.full_name.lower()] = repo.id
+    world.moved_at[repo.id] = world.clock.stamp()
