@@ -214,3 +214,14 @@ def test_its_author_closes_it_without_write_access(world: World) -> None:
     shown = world.graphql(ON_PULL % "closePullRequest", world.dev, id=node)["data"]["closePullRequest"]
     assert shown["pullRequest"]["state"] == "CLOSED"
     assert world.dev.patch(f"{BASE}/pulls/{number}", json={"state": "open"}).status_code == 200
+
+
+def test_reasons_that_rest_gives_as_plain_text_are_graphql_s_message(world: World) -> None:
+    number = world.dev.post(f"{BASE}/pulls", json={"title": "t", "head": "42-x", "base": "main"}).json()["number"]
+    words = "Can not approve your own pull request"
+    answer = world.dev.post(f"{BASE}/pulls/{number}/reviews", json={"event": "APPROVE"})
+    assert (answer.status_code, answer.json()["errors"]) == (422, [words])
+    review = "mutation($i:AddPullRequestReviewInput!){addPullRequestReview(input:$i){clientMutationId}}"
+    given = {"pullRequestId": world.pull(number)["node_id"], "event": "APPROVE"}
+    (error,) = world.graphql(review, world.dev, i=given)["errors"]
+    assert error["message"] == words

@@ -163,8 +163,8 @@ def _error(error: GraphQLError, request: Request) -> dict[str, Any]:
         shown |= {"type": original.kind} if original.kind is not None else {}
     elif isinstance(original, ApiError):
         shown["type"] = _TYPES.get(original.status, "UNPROCESSABLE")
-        details = [str(e["message"]) for e in original.errors or [] if isinstance(e, dict) and "message" in e]
-        shown["message"] = "; ".join(details) or original.message
+        entries = [e.get("message") if isinstance(e, dict) else e for e in original.errors or []]
+        shown["message"] = "; ".join(str(e) for e in entries if e is not None) or original.message
     elif original is not None:
         shown = {"message": generic_message(request)}
     return shown
