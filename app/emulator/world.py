@@ -208,7 +208,7 @@ class World:
             pushed_at=now,
         )
         for label, color in DEFAULT_LABELS.items():
-            self.label(repo, label, color)
+            self.label(repo, label, color).default = True
         self.repos[repo_id] = repo
         self.arrived(repo)
         return repo

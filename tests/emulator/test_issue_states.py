@@ -215,3 +215,7 @@ def test_a_timeline_tells_what_happened_in_order(world: World) -> None:
     assert entries[5]["state_reason"] == "not_planned"
     events = [e["event"] for e in world.bot.get(f"{url}/events").json()]
     assert events == ["renamed", "labeled", "assigned", "closed"]
+    listed = world.bot.get(f"{BASE}/issues/events").json()
+    assert [(e["event"], e["issue"]["number"]) for e in listed[:2]] == [("closed", 1), ("assigned", 1)]
+    assert world.bot.get(listed[0]["url"]).json() == listed[0]
+    assert world.bot.get(f"{BASE}/issues/events/1").status_code == 404

@@ -72,6 +72,7 @@ def test_unknown_labels_on_an_issue_are_made_and_each_is_told_once(world: World,
     assert [x["name"] for x in app.client.post(url, json={"labels": ["new", "bug"]}).json()] == ["new", "bug"]
     app.client.post(url, json={"labels": ["NEW"]})
     assert world.bot.get(f"{BASE}/labels/new").json()["color"] == "ededed"
+    assert [world.bot.get(f"{BASE}/labels/{n}").json()["default"] for n in ("bug", "new")] == [True, False]
     app.client.put(url, json={"labels": ["bug"]})
     assert app.client.delete(f"{url}/bug").json() == []
     missing = app.client.delete(f"{url}/bug")
@@ -158,9 +159,10 @@ def test_milestones_hold_issues_and_go_with_their_events(world: World, app: List
     assert [i["number"] for i in app.client.get(f"{BASE}/issues?milestone=1").json()] == [issue["number"]]
     assert app.client.get(f"{BASE}/issues?milestone=none").json() == []
     app.client.patch(url, json={"state": "closed"})
-    shown = app.client.patch(f"{BASE}/milestones/1", json={"state": "closed"}).json()
+    shown = app.client.patch(f"{BASE}/milestones/1", json={"description": "e", "state": "closed"}).json()
+    assert shown["description"] == "e"
     assert (shown["open_issues"], shown["closed_issues"], shown["state"]) == (0, 1, "closed")
     assert app.client.delete(f"{BASE}/milestones/1").status_code == 204
     assert app.client.get(url).json()["milestone"] is None
-    assert [p["action"] for p in app.heard("milestone")] == ["created", "closed", "deleted"]
+    assert [p["action"] for p in app.heard("milestone")] == ["created", "edited", "closed", "deleted"]
     assert [p["action"] for p in app.heard("issues") if "milestone" in p] == ["milestoned", "demilestoned"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from app.emulator.acts.events import announce, record
 from app.emulator.acts.issue_events import tell, touch
 from app.emulator.errors import invalid
@@ -25,16 +27,23 @@ def create_milestone(
 
 
 def edit_milestone(
-    world: World, repo: Repository, milestone: Milestone, actor: Actor, *, title: str | None, state: str | None
+    world: World, repo: Repository, milestone: Milestone, actor: Actor, values: Mapping[str, str | None]
 ) -> None:
-    """Rename, close or open a milestone; None leaves a value as it is."""
+    """Change ``title``, ``description``, ``due_on`` and ``state`` as far as they are given."""
+    state, title = values.get("state"), values.get("title")
     if state not in (None, "open", "closed"):
         raise invalid("Milestone", "state")
-    milestone.updated_at = world.clock.stamp()
-    if title is not None and title != milestone.title:
+    if title is not None:
         _check_title(repo, title, milestone)
-        before, milestone.title = milestone.title, title
-        shown = {"action": "edited", "changes": {"title": {"from": before}}}
+    changes: dict[str, object] = {}
+    for name in ("title", "description", "due_on"):
+        before = getattr(milestone, name)
+        if name in values and values[name] != before:
+            changes[name] = {"from": before or ""}
+            setattr(milestone, name, values[name])
+    milestone.updated_at = world.clock.stamp()
+    if changes:
+        shown = {"action": "edited", "changes": changes}
         announce(world, repo, "milestone", shown | _shown(world, repo, milestone), actor)
     if state == "closed" and milestone.state == "open":
         milestone.state, milestone.closed_at = "closed", world.clock.stamp()

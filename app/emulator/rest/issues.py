@@ -11,12 +11,14 @@ from app.emulator.acts.labels import set_labels
 from app.emulator.acts.locking import lock, unlock
 from app.emulator.acts.milestones import set_milestone
 from app.emulator.auth import require
-from app.emulator.errors import ApiError, invalid
+from app.emulator.errors import ApiError, invalid, not_found
 from app.emulator.rest.table import find_issue, names, open_repo, render, routes
 from app.emulator.routing import Body, Request, Response, paginated
 from app.emulator.search import in_milestone
-from app.emulator.state import Issue, Milestone, PullRequest, Repository
+from app.emulator.state import Issue, Milestone, PullRequest, Repository, TimelineEvent
 
+# Entries of a timeline that the list of events leaves out.
+_NO_EVENTS = ("commented", "cross-referenced", "committed", "reviewed")
 _REASONS = ("completed", "not_planned", "reopened", "duplicate")
 
 
@@ -181,8 +183,35 @@ def issue_events(request: Request, owner: str, repo: str, number: str) -> Respon
     found = open_repo(request, owner, repo, "read")
     target = find_issue(request, found, number)
     shown = render(request)
-    listed = [e for e in target.timeline if e.event not in ("commented", "cross-referenced", "committed", "reviewed")]
+    listed = [e for e in target.timeline if _is_event(e)]
     return paginated(request, listed, lambda e: _without_reason(shown.timeline_event(e, target)))
+
+
+def _is_event(entry: TimelineEvent) -> bool:
+    return entry.event not in _NO_EVENTS
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/issues/events")
+def repository_events(request: Request, owner: str, repo: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "issues", "pull_requests")
+    entries = [(e, i) for i in found.issues.values() for e in i.timeline if _is_event(e)]
+    entries.sort(key=lambda pair: pair[0].id, reverse=True)
+    return paginated(request, entries, lambda pair: _event_of_issue(request, *pair))
+
+
+@routes.add("GET", "/repos/{owner}/{repo}/issues/events/{event_id:int}")
+def repository_event(request: Request, owner: str, repo: str, event_id: str) -> Response:
+    found = open_repo(request, owner, repo, "read", "issues", "pull_requests")
+    for issue in found.issues.values():
+        for entry in issue.timeline:
+            if entry.id == int(event_id) and _is_event(entry):
+                return Response.json(_event_of_issue(request, entry, issue))
+    raise not_found()
+
+
+def _event_of_issue(request: Request, entry: TimelineEvent, issue: Issue) -> dict[str, Any]:
+    shown = render(request)
+    return _without_reason(shown.timeline_event(entry, issue)) | {"issue": shown.issue(issue)}
 
 
 def _without_reason(event: dict[str, Any]) -> dict[str, Any]:

@@ -51,14 +51,10 @@ def milestone(request: Request, owner: str, repo: str, number: str) -> Response:
 def change_milestone(request: Request, owner: str, repo: str, number: str) -> Response:
     found = open_repo(request, owner, repo, "write", "issues", "pull_requests")
     target, body = _milestone(found, number), request.body
-    acts.edit_milestone(
-        request.world,
-        found,
-        target,
-        request.identity.actor,
-        title=body.maybe("title", str),
-        state=body.maybe("state", str),
-    )
+    given = {k: body.maybe(k, str) for k in ("title", "description", "due_on", "state") if k in body}
+    if given.get("title", "") is None:
+        del given["title"]
+    acts.edit_milestone(request.world, found, target, request.identity.actor, given)
     return Response.json(render(request).milestone(target, found))
 
 
