@@ -224,6 +224,8 @@ class IssueRender:
             "performed_via_github_app": None,
         }
         for key, value in event.data.items():
+            if key.startswith("_"):
+                continue  # what only GraphQL tells
             if isinstance(value, Comment):
                 shown |= self.comment(value)
             elif isinstance(value, Review):

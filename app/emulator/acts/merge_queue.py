@@ -61,7 +61,7 @@ def enqueue(world: World, pull: PullRequest, actor: Actor, expected_head: str | 
     pull.queue_entry, pull.auto_merge = entry, None
     pull.repo.guard.armed.discard(pull.number)
     touch(world, pull)
-    record(world, pull, "added_to_merge_queue", actor, enqueuer=actor.account)
+    record(world, pull, "added_to_merge_queue", actor, _enqueuer=actor.account)
     tell(world, pull, "enqueued", actor)
     return entry
 
@@ -79,9 +79,9 @@ def dequeue(world: World, entry: QueueEntry, reason: str, actor: Actor) -> None:
         pull,
         "removed_from_merge_queue",
         actor,
-        enqueuer=entry.enqueued_by,
-        reason=reason.lower(),
-        before_commit=entry.head_sha or pull.head_sha,
+        _enqueuer=entry.enqueued_by,
+        _reason=reason.lower(),
+        _before_commit=entry.head_sha or pull.head_sha,
     )
     tell(world, pull, "dequeued", actor, reason=reason)
 
@@ -197,7 +197,7 @@ def _land_group(world: World, repo: Repository, queue: list[QueueEntry], rule: d
             entry.pull.queue_entry = entry
             _unbuild(world, queue)
             return True
-        record(world, entry.pull, "removed_from_merge_queue", bot, enqueuer=entry.enqueued_by, reason="merge")
+        record(world, entry.pull, "removed_from_merge_queue", bot, _enqueuer=entry.enqueued_by, _reason="merge")
         tell(world, entry.pull, "dequeued", bot, reason="MERGE")
         _drop_ref(world, entry, bot)
     return True

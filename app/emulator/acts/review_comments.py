@@ -93,9 +93,18 @@ def resolve(world: World, thread: ReviewThread, actor: Actor, *, resolved: bool)
     payload = {
         "action": "resolved" if resolved else "unresolved",
         "thread": {"node_id": thread.node_id, "comments": [show_review_comment(c, render) for c in thread.comments]},
-        "pull_request": render.pull(thread.pull),
+        "pull_request": _as_threads_show_it(render.pull(thread.pull)),
     }
     announce(world, thread.pull.repo, "pull_request_review_thread", payload, actor)
+
+
+def _as_threads_show_it(pull: dict[str, Any]) -> dict[str, Any]:
+    """This event describes repositories without the newer settings of commit messages."""
+    for side in ("head", "base"):
+        for name in ("squash_merge_commit", "merge_commit"):
+            for part in ("title", "message"):
+                (pull[side]["repo"] or {}).pop(f"{name}_{part}", None)
+    return pull
 
 
 def find_comment(pull: PullRequest, number: int) -> ReviewComment | None:

@@ -15,7 +15,7 @@ def disable_auto_merge(world: World, pull: PullRequest, actor: Actor, reason: st
         raise ApiError(422, "Can't disable auto-merge for this pull request.")
     forget_auto_merge(pull)
     touch(world, pull)
-    record(world, pull, "auto_merge_disabled", actor, reason=reason)
+    record(world, pull, "auto_merge_disabled", actor, _reason=reason)
     tell(world, pull, "auto_merge_disabled", actor, reason=reason or "")
 
 

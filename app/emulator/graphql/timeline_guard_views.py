@@ -52,7 +52,7 @@ class TimelineGuardFields(View):
 
     @property
     def enqueuer(self) -> Any:
-        return self._person(self._recorded["enqueuer"])
+        return self._person(self._recorded["_enqueuer"])
 
     @property
     def mergeQueue(self) -> Any:
@@ -61,7 +61,7 @@ class TimelineGuardFields(View):
 
     @property
     def reason(self) -> str | None:
-        return self._recorded.get("reason")
+        return self._recorded.get("_reason")
 
     @property
     def reasonCode(self) -> None:
@@ -69,5 +69,5 @@ class TimelineGuardFields(View):
 
     @property
     def beforeCommit(self) -> Any:
-        sha = self._recorded.get("before_commit")
+        sha = self._recorded.get("_before_commit") or self._recorded.get("before_commit")
         return view(self.request, CommitThing(self.thing.issue.repo, sha)) if sha else None

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from app.emulator.acts import statuses as acts
 from app.emulator.acts.required_checks import latest_statuses
-from app.emulator.errors import ApiError
-from app.emulator.rest.checks import commit_of
+from app.emulator.errors import ApiError, not_found
 from app.emulator.rest.table import open_repo, render, routes
 from app.emulator.routing import Request, Response, page_bounds, paginated
+from app.emulator.state import Repository
+
+
+def _commit(repo: Repository, name: str) -> str:
+    """The commit a name stands for; unlike those of check-runs, these endpoints answer 404 where there is none."""
+    sha = repo.git.resolve_commit(name)
+    if sha is None:
+        raise not_found()
+    return sha
 
 
 @routes.add("GET", "/repos/{owner}/{repo}/commits/{ref*}/status")
 def combined_status(request: Request, owner: str, repo: str, ref: str) -> Response:
     found = open_repo(request, owner, repo, "read", "statuses")
-    sha = commit_of(found, ref)
+    sha = _commit(found, ref)
     statuses = latest_statuses(found, sha)
     shown = render(request)
     page, size = page_bounds(request)
@@ -36,7 +44,7 @@ def combined_status(request: Request, owner: str, repo: str, ref: str) -> Respon
 @routes.add("GET", "/repos/{owner}/{repo}/commits/{ref*}/statuses")
 def statuses(request: Request, owner: str, repo: str, ref: str) -> Response:
     found = open_repo(request, owner, repo, "read", "statuses")
-    sha = commit_of(found, ref)
+    sha = _commit(found, ref)
     listed = [s for s in reversed(found.statuses) if s.sha == sha]
     return paginated(request, listed, render(request).status)
 
