@@ -52,6 +52,15 @@ class _Known:
     number: int
     written: dict[str, Any] | None = None
 
+    def __post_init__(self) -> None:
+        # Most objects are their members, and looking at them over and over is what keeping costs.
+        state = state_of(self.thing)
+        self._live = state if state is getattr(self.thing, "__dict__", None) else None
+
+    def changed(self) -> bool:
+        """Is it another than was written?"""
+        return self.written != (self._live if self._live is not None else state_of(self.thing))
+
 
 class Keeper:
     """The state of one world in one folder, which no other process may use meanwhile."""
@@ -105,7 +114,7 @@ class Keeper:
 
     def write(self) -> None:
         """Write what changed since the last time, in one transaction. Raises :class:`NotKeepable`."""
-        changed = [k for k in self._known.values() if k.written is not None and k.written != state_of(k.thing)]
+        changed = [k for k in self._known.values() if k.written is not None and k.changed()]
         self._unwritten += changed
         writer = Writer(self._number, self.folder)
         rows: list[tuple[int, str, str]] = []

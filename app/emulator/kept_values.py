@@ -33,15 +33,32 @@ class UnknownKind(ValueError):
     """A stored object of a class that is not there (any more)."""
 
 
-def is_value(value: Any) -> bool:
-    """Does it compare by its fields, so that it is written where it stands?"""
-    return dataclasses.is_dataclass(value) and type(value).__hash__ is not object.__hash__
+_SORTS: dict[type, str] = {}
 
 
-def is_thing(value: Any) -> bool:
-    """Is it an object of this package with an identity of its own?"""
-    kind = type(value)
-    return kind.__module__.startswith(_PACKAGE) and not issubclass(kind, tuple(_PLAIN[:3])) and not is_value(value)
+def sort_of(kind: type) -> str:
+    """How objects of a class are written: ``plain``, ``list``, ``dict``, ``container``, ``bytes``, ``time``, ``path``,
+    ``method``, ``value`` (compares by its fields), ``thing`` (of this package, with an identity), or ``unknown``."""
+    known = _SORTS.get(kind)
+    if known is None:
+        known = _SORTS[kind] = _judged(kind)
+    return known
+
+
+def _judged(kind: type) -> str:
+    exact = {list: "list", dict: "dict", bytes: "bytes", date: "time", datetime: "time", MethodType: "method"}
+    if kind in exact:
+        return exact[kind]
+    if kind in _PLAIN:
+        return "plain"
+    if kind in _CONTAINERS.values():
+        return "container"
+    if issubclass(kind, Path):
+        return "path"
+    if not kind.__module__.startswith(_PACKAGE):
+        return "unknown"
+    by_fields = dataclasses.is_dataclass(kind) and kind.__hash__ is not object.__hash__
+    return "value" if by_fields else "thing"
 
 
 def kind_name(kind: type) -> str:
@@ -88,15 +105,14 @@ def give_state(thing: Any, state: dict[str, Any]) -> None:
 def snapshot(value: Any) -> Any:
     """A copy that stays as the value is now: containers and values copied, things shared."""
     kind = type(value)
-    if kind in _PLAIN:
-        return value
-    if kind is list:
-        return [snapshot(item) for item in value]
-    if kind is dict:
-        return {key: snapshot(item) for key, item in value.items()}
-    if kind in (tuple, set, frozenset, deque):
+    sort = sort_of(kind)
+    if sort == "list":
+        return [snapshot(item) if type(item) not in _PLAIN else item for item in value]
+    if sort == "dict":
+        return {key: snapshot(item) if type(item) not in _PLAIN else item for key, item in value.items()}
+    if sort == "container":
         return kind(snapshot(item) for item in value)
-    if is_value(value):
+    if sort == "value":
         copied = object.__new__(kind)
         copied.__dict__.update({name: snapshot(item) for name, item in vars(value).items()})
         return copied
@@ -146,29 +162,30 @@ class Writer:
 
     def _shown(self, value: Any) -> Any:
         kind = type(value)
-        if kind in _PLAIN:
+        sort = sort_of(kind)
+        if sort == "plain":
             return value
-        if kind is list:
+        if sort == "thing":
+            return {"thing": self._number(value)}
+        if sort == "list":
             return [self._shown(item) for item in value]
-        if kind is dict:
+        if sort == "dict":
             return {"dict": [[self._shown(key), self._shown(item)] for key, item in value.items()]}
-        if kind.__name__ in _CONTAINERS and kind.__module__ in ("builtins", "collections"):
+        if sort == "container":
             return {kind.__name__: [self._shown(item) for item in value]}
-        if kind is bytes:
+        if sort == "bytes":
             return {"bytes": base64.b64encode(value).decode()}
-        if kind in _TIMES.values():
+        if sort == "time":
             return {kind.__name__: value.isoformat()}
-        if isinstance(value, Path):
+        if sort == "path":
             inside = value.is_relative_to(self._base)
             return {"path": str(value.relative_to(self._base)) if inside else str(value.absolute())}
-        if kind is MethodType and is_thing(value.__self__):
+        if sort == "method" and sort_of(type(value.__self__)) == "thing":
             return {"method": [self._number(value.__self__), value.__name__]}
-        if is_value(value) and kind.__module__.startswith(_PACKAGE):
+        if sort == "value":
             self._meet(value)
             members = {name: self._shown(item) for name, item in vars(value).items()}
             return {"value": [kind_name(kind), members]}
-        if is_thing(value):
-            return {"thing": self._number(value)}
         raise NotKeepable(f"a {kind.__module__}.{kind.__qualname__} cannot be kept")
 
 
