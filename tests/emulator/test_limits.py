@@ -56,7 +56,7 @@ def test_refusals_may_come_as_429(world: World) -> None:
 
 
 def test_nobody_has_sixty_requests(world: World) -> None:
-    with httpx.Client(base_url=world.emulator.url, trust_env=False) as nobody:
+    with httpx.Client(base_url=world.emulator.url, trust_env=False, verify=False) as nobody:
         first = nobody.get(BASE)
         assert first.headers["x-ratelimit-limit"] == "60"
         for _ in range(59):
@@ -166,7 +166,7 @@ def test_content_an_hour(world: World) -> None:
 def test_many_requests_at_once(world: World) -> None:
     world.emulator.limits(concurrent=1)
     world.emulator.fault("delay", match={"path_regex": "/labels$"}, seconds=0.5)
-    with httpx.Client(base_url=world.emulator.url, headers=world.bot.headers, trust_env=False) as other:
+    with httpx.Client(base_url=world.emulator.url, headers=world.bot.headers, trust_env=False, verify=False) as other:
         slow = threading.Thread(target=lambda: other.get(f"{BASE}/labels"))
         slow.start()
         answers: list[int] = []
@@ -255,7 +255,7 @@ def test_unchanged_answers_are_free_for_who_is_known(world: World) -> None:
 
 
 def test_unchanged_answers_cost_nobody_a_request(world: World) -> None:
-    with httpx.Client(base_url=world.emulator.url, trust_env=False) as nobody:
+    with httpx.Client(base_url=world.emulator.url, trust_env=False, verify=False) as nobody:
         first = nobody.get(f"{BASE}/labels")
         again = nobody.get(f"{BASE}/labels", headers={"if-none-match": first.headers["etag"]})
     assert again.status_code == 304

@@ -26,7 +26,7 @@ def message(answer: httpx.Response) -> tuple[int, str]:
 def with_jwt(world: World, method: str, path: str, token: str | None = None, **more: Any) -> httpx.Response:
     bearer = token if token is not None else world.emulator.app_jwt(world.app)
     headers = {"authorization": f"Bearer {bearer}"} | more.pop("headers", {})
-    return httpx.request(method, world.emulator.url + path, headers=headers, trust_env=False, **more)
+    return httpx.request(method, world.emulator.url + path, headers=headers, trust_env=False, verify=False, **more)
 
 
 def mint(world: World, **body: Any) -> httpx.Response:
