@@ -17,7 +17,7 @@ from app.github.budget import counting
 from app.github.checks import CheckRunWrite
 from app.github.client import GitHub
 from app.github.clock import GitHubClock
-from app.github.errors import Forbidden, Moved, NotFound, RefsUndecided, Suspended, Unanswered, Validation
+from app.github.errors import Forbidden, Moved, NotFound, RateLimited, RefsUndecided, Suspended, Unanswered, Validation
 from app.github.pulls import PullRefusal, PullRefused
 from app.github.refs import RefUpdate
 from app.github.repository import Repository
@@ -498,3 +498,34 @@ async def test_a_transferred_repository_is_out_of_reach(github: GitHub, reposito
     async with GitHub(world.app["id"], [world.app["pem"]], world.emulator.url, timeout_s=5.0) as fresh:
         with pytest.raises((Moved, NotFound)):
             await fresh.repository(world.owner, world.name)
+
+
+@pytest.mark.parametrize(
+    ("status", "points", "secondary"), [(403, {}, False), (429, {}, False), (403, {"core": 0}, True)]
+)
+async def test_a_spent_hour_and_a_limit_on_behaviour_are_told_apart(
+    repository: Repository, world: World, status: int, points: dict[str, int], secondary: bool
+) -> None:
+    try:
+        world.emulator.limits(status=status, points=points)
+        world.emulator.rate(f"installation:{world.installation}", 10_000 if secondary else 0)
+        with pytest.raises(RateLimited) as limited:
+            await repository.matching_refs("refs/agent-recovery/")
+    finally:
+        world.emulator.rate(f"installation:{world.installation}", 10_000)
+        world.emulator.limits(status=403, points={})
+    assert (limited.value.secondary, limited.value.stated) == (secondary, True)
+    assert 0 < limited.value.wait_s <= (61 if secondary else 3601)
+
+
+async def test_a_spent_hour_by_graphql(repository: Repository, world: World) -> None:
+    main = await repository.commit_of_branch("main")
+    assert main is not None
+    try:
+        world.emulator.rate(f"installation:{world.installation}", 0)
+        with pytest.raises(RateLimited) as limited:
+            await repository.update_refs([RefUpdate("refs/agent-recovery/active/1", ZERO_SHA, main)])
+    finally:
+        world.emulator.rate(f"installation:{world.installation}", 10_000)
+    assert limited.value.secondary is False
+    assert await standing(repository) == {}
