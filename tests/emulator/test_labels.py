@@ -84,6 +84,14 @@ def test_unknown_labels_on_an_issue_are_made_and_each_is_told_once(world: World,
     assert len(told) == 8
 
 
+def test_an_opened_issue_is_told_of_with_its_labels_and_people(world: World, app: Listener) -> None:
+    app.client.post(f"{BASE}/issues", json={"title": "t", "labels": ["a", "A", "bug"], "assignees": ["dev"]})
+    told = app.heard("issues")
+    assert [p["action"] for p in told] == ["opened", "labeled", "labeled", "assigned"]
+    assert [x["name"] for x in told[0]["issue"]["labels"]] == ["a", "bug"]
+    assert [a["login"] for a in told[0]["issue"]["assignees"]] == ["dev"]
+
+
 def test_graphql_takes_labels_of_the_repository_only(world: World) -> None:
     world.emulator.repo("octo", "second")
     issue = world.emulator.issue(REPO, "One")

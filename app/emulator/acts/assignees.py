@@ -36,7 +36,7 @@ def set_assignees(world: World, issue: Issue, logins: list[str], actor: Actor, *
 
     Who cannot be assigned is ignored, and so is who comes after the tenth.
     """
-    wanted = [a for a in (world.account(x) for x in logins) if a is not None and assignable(issue.repo, a)]
+    wanted = find_assignable(world, issue.repo, logins)
     if not only_add:
         unassign(world, issue, [a for a in issue.assignees if a not in wanted], actor)
     for account in wanted:
@@ -44,8 +44,19 @@ def set_assignees(world: World, issue: Issue, logins: list[str], actor: Actor, *
             continue
         issue.assignees.append(account)
         touch(world, issue)
-        record(world, issue, "assigned", actor, assignee=account)
-        tell(world, issue, "assigned", actor, assignee=Render(world).account(account))
+        tell_assigned(world, issue, account, actor)
+
+
+def find_assignable(world: World, repo: Repository, logins: list[str]) -> list[Account]:
+    """The accounts among these that can be assigned, each once."""
+    found = (world.account(login) for login in logins)
+    return list(dict.fromkeys(a for a in found if a is not None and assignable(repo, a)))
+
+
+def tell_assigned(world: World, issue: Issue, account: Account, actor: Actor) -> None:
+    """Tell of somebody who is assigned now."""
+    record(world, issue, "assigned", actor, assignee=account)
+    tell(world, issue, "assigned", actor, assignee=Render(world).account(account))
 
 
 def unassign(world: World, issue: Issue, accounts: list[Account], actor: Actor) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from app.emulator.acts.assignees import set_assignees
+from app.emulator.acts.assignees import MAX_ASSIGNEES, find_assignable, tell_assigned
 from app.emulator.acts.events import record
 from app.emulator.acts.issue_events import remember_edit, take_number, tell, touch
-from app.emulator.acts.labels import add_labels
+from app.emulator.acts.labels import find_labels, tell_labeled
 from app.emulator.acts.texts import check_body, check_title, too_long
 from app.emulator.state import Actor, Issue, PullRequest, Repository
 from app.emulator.world import World
@@ -29,7 +29,7 @@ def open_issue(
     labels: list[str],
     assignees: list[str],
 ) -> Issue:
-    """A new Issue."""
+    """A new Issue. It is told of with its labels and assignees, and then each of them is told of too."""
     check_title("Issue", title)
     check_body(world, repo, "Issue", body)
     now = world.clock.stamp()
@@ -44,11 +44,15 @@ def open_issue(
         created_at=now,
         updated_at=now,
     )
+    issue.labels = find_labels(world, repo, labels)
+    issue.assignees = find_assignable(world, repo, assignees)[:MAX_ASSIGNEES]
     repo.issues[issue.number] = issue
     tell(world, issue, "opened", actor)
     cross_reference(world, issue, body, actor)
-    add_labels(world, issue, labels, actor)
-    set_assignees(world, issue, assignees, actor)
+    for label in issue.labels:
+        tell_labeled(world, issue, label, actor)
+    for account in issue.assignees:
+        tell_assigned(world, issue, account, actor)
     return issue
 
 

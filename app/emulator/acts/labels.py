@@ -71,16 +71,24 @@ def delete_label(world: World, repo: Repository, label: Label, actor: Actor) -> 
 
 def add_labels(world: World, issue: Issue, names: list[str], actor: Actor) -> None:
     """Add labels; unknown ones are made, present ones are no change."""
-    for name in names:
-        if not name.strip():
-            raise invalid("Label", "name", "missing_field")
-        label = world.label(issue.repo, name)
-        if label in issue.labels:
-            continue
-        issue.labels.append(label)
-        touch(world, issue)
-        record(world, issue, "labeled", actor, label=label)
-        tell(world, issue, "labeled", actor, label=Render(world).label(label, issue.repo))
+    for label in find_labels(world, issue.repo, names):
+        if label not in issue.labels:
+            issue.labels.append(label)
+            touch(world, issue)
+            tell_labeled(world, issue, label, actor)
+
+
+def find_labels(world: World, repo: Repository, names: list[str]) -> list[Label]:
+    """The labels of these names, each once; unknown ones are made."""
+    if not all(name.strip() for name in names):
+        raise invalid("Label", "name", "missing_field")
+    return list(dict.fromkeys(world.label(repo, name) for name in names))
+
+
+def tell_labeled(world: World, issue: Issue, label: Label, actor: Actor) -> None:
+    """Tell of a label that the Issue has now."""
+    record(world, issue, "labeled", actor, label=label)
+    tell(world, issue, "labeled", actor, label=Render(world).label(label, issue.repo))
 
 
 def remove_label(world: World, issue: Issue, label: Label, actor: Actor) -> None:

@@ -26,17 +26,25 @@ class CommentMutations(MutationBase):
         edge = {"cursor": str(comment.id), "node": view(self.request, comment)}
         return self._payload(input, commentEdge=edge, subject=view(self.request, issue))
 
-    def _comment(self, value: str, *, own: bool = True) -> Comment:
-        """A comment this identity may change; ``own`` tells whether being its author is enough."""
+    def _comment(self, value: str) -> Comment:
+        """A comment this identity may change: its own, or any with write access."""
         comment: Comment = self._find(value, Comment, "IssueComment")
+        if self.request.identity.installation is not None or comment.author is not self.request.identity.account:
+            self._need_write(comment)
+        return comment
+
+    def _hideable(self, value: str) -> Comment:
+        """A comment this identity may hide: being its author is not enough."""
+        comment: Comment = self._find(value, Comment, "IssueComment")
+        self._need_write(comment)
+        return comment
+
+    def _need_write(self, comment: Comment) -> None:
         identity, issue = self.request.identity, comment.issue
         if identity.installation is not None:
             self._issue(issue.node_id)
-        elif not (own and comment.author is identity.account) and not at_least(
-            issue.repo.role_of(identity.user), "write"
-        ):
+        elif not at_least(issue.repo.role_of(identity.user), "write"):
             raise ApiError(403, f"{identity.account.login} does not have the correct permissions")
-        return comment
 
     def updateIssueComment(self, info: Any, input: dict[str, Any]) -> Any:
         comment = self._comment(input["id"])
@@ -48,12 +56,12 @@ class CommentMutations(MutationBase):
         return self._payload(input)
 
     def minimizeComment(self, info: Any, input: dict[str, Any]) -> Any:
-        comment = self._comment(input["subjectId"])
+        comment = self._hideable(input["subjectId"])
         acts.minimize_comment(comment, input["classifier"])
         return self._payload(input, minimizedComment=view(self.request, comment))
 
     def unminimizeComment(self, info: Any, input: dict[str, Any]) -> Any:
-        comment = self._comment(input["subjectId"])
+        comment = self._hideable(input["subjectId"])
         acts.minimize_comment(comment, None)
         return self._payload(input, unminimizedComment=view(self.request, comment))
 

@@ -92,8 +92,7 @@ class CommentFields(EditsFields):
 
     @property
     def viewerCanMinimize(self) -> bool:
-        identity, repo = self.request.identity, self.thing.issue.repo
-        return self.thing.author is identity.account or identity.allows(repo, "issues", "write")
+        return self.request.identity.allows(self.thing.issue.repo, "issues", "write")
 
 
 def lock_reason(reason: str | None) -> str | None:
