@@ -96,7 +96,7 @@ def test_trees(world: World) -> None:
     assert tree(main, file | {"path": "missing", "sha": None})[0] == 422
     assert tree(main, file | {"path": "../x", "content": ""})[0] == 422
     assert tree(main, file | {"path": "x", "sha": "a" * 40})[0] == 422
-    assert tree("a" * 40, file | {"path": "x", "content": ""})[0] == 404
+    assert tree("a" * 40, file | {"path": "x", "content": ""})[0] == 422
 
 
 def test_commits_keep_their_words_parents_and_authors(world: World) -> None:
