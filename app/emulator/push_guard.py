@@ -15,7 +15,7 @@ from pathlib import Path
 
 from app.emulator import workflow_guard
 from app.emulator.acts.active_rules import active_rules
-from app.emulator.acts.ref_rules import ref_violations
+from app.emulator.acts.ref_rules import bypassed_violations, ref_violations
 from app.emulator.pkt import FLUSH, after_flush, banded, pkt, pkt_lines
 from app.emulator.repos import RefChange, git_env
 from app.emulator.routing import Request
@@ -26,6 +26,7 @@ if [ -f "$EMULATOR_VERDICTS/$1" ]; then
   cat "$EMULATOR_VERDICTS/$1" >&2
   exit 1
 fi
+[ -f "$EMULATOR_VERDICTS/bypassed/$1" ] && cat "$EMULATOR_VERDICTS/bypassed/$1" >&2
 [ -n "$EMULATOR_PUSHER" ] || exit 0
 {workflow_guard.SCRIPT}"""
 
@@ -87,17 +88,24 @@ async def judge(request: Request, repo: Repository, commands: Sequence[RefChange
 
 def _judge_refs(verdicts: Path, request: Request, repo: Repository, guarded: Sequence[RefChange]) -> dict[str, str]:
     """The reasons of refused refs; what the pusher is told of each lies under ``verdicts``."""
-    refused = {}
+    refused: dict[str, str] = {}
+    world, actor = request.world, request.identity.actor
     for change in guarded:
         if repo.git.ref(change.name) not in (change.old, None):
             continue  # the branch moved on, which git itself will say
-        found = ref_violations(request.world, repo, change, request.identity.actor)
+        found = ref_violations(world, repo, change, actor)
+        bypassed = bypassed_violations(world, repo, change, actor) if found is None else None
         if found is not None:
             refused[change.name] = found.push_reason
-            verdict = verdicts / change.name
-            verdict.parent.mkdir(parents=True, exist_ok=True)
-            verdict.write_text(found.push_text(f"{request.world.url}/{repo.full_name}"), encoding="utf-8")
+            _write(verdicts / change.name, found.push_text(f"{world.url}/{repo.full_name}"))
+        elif bypassed is not None:
+            _write(verdicts / "bypassed" / change.name, bypassed.bypass_text)
     return refused
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 def _is_guarded(repo: Repository, ref: str) -> bool:

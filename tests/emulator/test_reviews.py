@@ -119,7 +119,14 @@ def test_code_owners(world: World) -> None:
     owners = "*.md @nobody\na.txt @mara @dev\n"
     world.emulator.commit(REPO, {".github/CODEOWNERS": owners}, branch="release-1")
     ruleset(admin(world), pull_request_rule(0, require_code_owner_review=True))
-    number = world.open_pull()["number"]
+    pull = world.open_pull(draft=True)
+    number = pull["number"]
+    assert pull["requested_reviewers"] == []
+    ready = (
+        "mutation($i:MarkPullRequestReadyForReviewInput!){markPullRequestReadyForReview(input:$i){clientMutationId}}"
+    )
+    world.graphql(ready, i={"pullRequestId": pull["node_id"]})
+    assert [u["login"] for u in world.pull(number)["requested_reviewers"]] == ["mara", "dev"]
     assert refusal(merge(world.bot, number)) == "Waiting on code owner review from mara and/or dev."
     review(reviewer(world, "else"), number)
     assert decision(world, number) == "REVIEW_REQUIRED"

@@ -160,3 +160,16 @@ def test_who_may_bypass(world: World, tmp_path: Path) -> None:
     number = world.open_pull()["number"]
     assert refusal(world.dev.put(f"{BASE}/pulls/{number}/merge", json={})) == "Cannot update this protected ref."
     assert boss.put(f"{BASE}/pulls/{number}/merge", json={}).status_code == 200
+
+
+def test_a_push_that_bypasses_is_told_so(world: World, tmp_path: Path) -> None:
+    boss = admin(world)
+    role = {"actor_type": "RepositoryRole", "actor_id": 5, "bypass_mode": "always"}
+    ruleset(boss, {"type": "update"}, bypass_actors=[role])
+    clone = world.clone(tmp_path / "c", "boss")
+    git(clone, "checkout", "-q", "release-1")
+    sha = new_commit(clone, "direct")
+    pushed = git(clone, "push", "origin", "release-1").stderr
+    assert "remote: Bypassed rule violations for refs/heads/release-1:" in pushed
+    assert "remote: - Cannot update this protected ref." in pushed
+    assert world.head("release-1") == sha

@@ -14,6 +14,7 @@ from app.emulator.acts.forks import fetch_head, network
 from app.emulator.acts.issue_events import take_number, tell, touch
 from app.emulator.acts.issues import cross_reference
 from app.emulator.acts.mergeability import forget
+from app.emulator.acts.reviewers import request_code_owners
 from app.emulator.acts.texts import check_body, check_title
 from app.emulator.errors import ApiError, invalid, refused_pull
 from app.emulator.repos import RefChange
@@ -108,6 +109,7 @@ def open_pull(
     tell(world, pull, "opened", actor)
     cross_reference(world, pull, body, actor)
     connect(world, pull, actor)
+    request_code_owners(world, pull, actor)
     return pull
 
 
@@ -238,6 +240,7 @@ def set_draft(world: World, pull: PullRequest, draft: bool, actor: Actor) -> Non
     touch(world, pull)
     record(world, pull, "convert_to_draft" if draft else "ready_for_review", actor)
     tell(world, pull, "converted_to_draft" if draft else "ready_for_review", actor)
+    request_code_owners(world, pull, actor)
 
 
 def keep_head(pull: PullRequest) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.emulator.acts.active_rules import ActiveRule, binding_rules
+from app.emulator.acts.active_rules import ActiveRule, active_rules, binding_rules, bypass_mode
 from app.emulator.acts.branch_rules import (
     binding_protection,
     checked_commits,
@@ -48,14 +48,29 @@ def ref_violations(world: World, repo: Repository, change: RefChange, actor: Act
     old = change.old or ZERO
     if old == change.new or not change.name.startswith(("refs/heads/", "refs/tags/")):
         return None
-    move = _Move(world, repo, change.name, old, change.new, actor)
-    said: list[str] = []
-    for rule in binding_rules(repo, change.name, actor, by_pull=False):
-        said += move.sentences(rule)
     branch = change.name.removeprefix("refs/heads/")
     protection = binding_protection(repo, branch, actor) if change.name != branch else None
+    rules = binding_rules(repo, change.name, actor, by_pull=False)
+    return _judged(_Move(world, repo, change.name, old, change.new, actor), rules, protection)
+
+
+def bypassed_violations(world: World, repo: Repository, change: RefChange, actor: Actor) -> Violations | None:
+    """What a change that is allowed would have violated, had the actor not been free to bypass it, or None.
+
+    Rulesets the actor is exempt from are not run for it and say nothing.
+    """
+    old = change.old or ZERO
+    if old == change.new or not change.name.startswith(("refs/heads/", "refs/tags/")):
+        return None
+    rules = [r for r in active_rules(repo, change.name) if bypass_mode(r.ruleset, actor) != "exempt"]
+    protection = repo.guard.protections.get(change.name.removeprefix("refs/heads/"))
+    return _judged(_Move(world, repo, change.name, old, change.new, actor), rules, protection)
+
+
+def _judged(move: _Move, rules: list[ActiveRule], protection: Protection | None) -> Violations | None:
+    said = [sentence for rule in rules for sentence in move.sentences(rule)]
     classic = move.classic_sentences(protection) if protection is not None else []
-    found = Violations(change.name, tuple(dict.fromkeys(said)), tuple(dict.fromkeys(classic)))
+    found = Violations(move.ref, tuple(dict.fromkeys(said)), tuple(dict.fromkeys(classic)))
     return found if found.sentences else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.emulator.acts.code_owners import owner_groups
 from app.emulator.acts.events import record
 from app.emulator.acts.issue_events import tell
 from app.emulator.errors import ApiError
@@ -37,6 +38,16 @@ def remove_reviewers(world: World, pull: PullRequest, people: list[Account], act
                 world, pull, "review_request_removed", actor, review_requester=actor.account, requested_reviewer=person
             )
             tell(world, pull, "review_request_removed", actor, requested_reviewer=_shown(world, person))
+
+
+def request_code_owners(world: World, pull: PullRequest, actor: Actor) -> None:
+    """Ask the owners of what a pull request changes, as opening it and making it ready do; drafts ask nobody."""
+    if pull.draft:
+        return
+    owners = [world.account(login) for group in owner_groups(pull) for login in group]
+    writers = ("write", "maintain", "admin")
+    able = [o for o in owners if o is not None and o is not pull.author and pull.repo.role_of(o) in writers]
+    request_reviewers(world, pull, list(dict.fromkeys(able)), actor)
 
 
 def is_collaborator(pull: PullRequest, account: Account) -> bool:

@@ -55,6 +55,13 @@ class Violations:
         return "\n".join(lines) + "\n"
 
     @property
+    def bypass_text(self) -> str:
+        """What a push prints that was free to bypass these."""
+        return (
+            "\n".join([f"Bypassed rule violations for {self.ref}:", "", *(f"- {s}" for s in self.sentences), ""]) + "\n"
+        )
+
+    @property
     def push_reason(self) -> str:
         """What a push reports for the ref."""
         return "push declined due to repository rule violations" if self.rules else "protected branch hook declined"
