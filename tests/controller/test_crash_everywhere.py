@@ -4,10 +4,12 @@
 disturbed in some ways, so that all ways come up in each story.
 """
 
+import json
 import os
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 
 import pytest
 from crash_harness import DISTURBANCES, STORIES, EndState, Stage
@@ -67,3 +69,12 @@ async def test_the_end_is_that_of_the_undisturbed_run(
         if problem:
             failures.append(f"CRASH='{story}/{kind}/{number}' ({name}): {problem}")
     assert not failures, "\n".join(failures)
+
+
+async def test_a_crash_after_the_effect_and_a_retry_leave_one_pr(stage: Stage) -> None:
+    """The published fault of repeated deliveries whose second run met what the first had made."""
+    case = json.loads((Path(__file__).parents[1] / "fixtures" / "repeated_deliveries.json").read_text())
+    expected = case["expected"]["cases"]["crash_after_effect_then_queue_retry"]["open_prs"]
+    _, writes = await stage.play("first_push")
+    state, _ = await stage.play("first_push", "killed after, database lost", writes.index("POST pulls"))
+    assert [pull[0] for pull in state.pulls] == ["open"] * expected
