@@ -1,5 +1,6 @@
-"""Whose approval counts for a head: the last word of each account that still exists, given to this head after it was
-pushed. GitHub may or may not move a review's commit id along with a force-push: neither it nor the time is trusted alone.
+"""Whose approval counts for a head: the last word of each account that still exists, given to this head after its push.
+
+GitHub may or may not move a review's commit id along with a force-push, so neither it nor the time is trusted alone.
 """
 
 from collections.abc import Iterable
