@@ -155,3 +155,11 @@ def test_branch_names_may_hold_slashes(world: World, branch: str) -> None:
     world.update_refs({"name": "refs/heads/feature/x", "afterOid": world.head("main")})
     assert world.bot.get(f"{BASE}/branches/{branch}").json()["name"] == "feature/x"
     assert world.bot.get(f"{BASE}/git/ref/heads/{branch}").json()["ref"] == "refs/heads/feature/x"
+
+
+def test_a_branch_that_a_commit_makes_begins_at_the_default_branch(world: World) -> None:
+    main = world.head("main")
+    made = world.emulator.commit(REPO, {"x": "1"}, branch="topic")
+    parents = world.bot.get(f"/repos/{REPO}/git/commits/{made}").json()["parents"]
+    assert [p["sha"] for p in parents] == [main]
+    assert world.open_pull(head="topic", base="main")["state"] == "open"

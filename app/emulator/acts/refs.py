@@ -192,16 +192,17 @@ def changed_paths(git: GitRepo, sha: str) -> tuple[list[str], list[str], list[st
 def commit_files(
     world: World, repo: Repository, branch: str, files: Mapping[str, str | None], actor: Actor, message: str = ""
 ) -> str:
-    """Commit files onto a branch, which is made if it is missing; None removes a path."""
+    """Commit files onto a branch; None removes a path. A missing branch begins where the default branch is."""
     git = repo.git
     head = git.branch(branch)
+    start = head or git.branch(repo.default_branch)
     entries = [
         TreeEntry(path, git.write_blob(text.encode()) if text is not None else None) for path, text in files.items()
     ]
     signed = pygit2.Signature(actor.account.login, actor.account.email, int(world.clock.now()), 0)
-    tree = git.write_tree(head, entries)
-    text = message or ("Update files" if head else "Initial commit")
-    sha = git.write_commit(tree, [head] if head else [], text, signed, signed)
+    tree = git.write_tree(start, entries)
+    text = message or ("Update files" if start else "Initial commit")
+    sha = git.write_commit(tree, [start] if start else [], text, signed, signed)
     change = RefChange(f"refs/heads/{branch}", head or ZERO, sha)
     git.update([change])
     moved(world, repo, [change], actor)
