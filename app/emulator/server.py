@@ -15,6 +15,7 @@ import httpx
 
 from app.emulator import (
     actions_controls,
+    api_versions,
     check_controls,
     delivery_controls,
     fault_controls,
@@ -26,7 +27,7 @@ from app.emulator import (
 )
 from app.emulator.acts.checks import mark_stale
 from app.emulator.acts.workflow_runs import take_up
-from app.emulator.auth import Identity, identify, permission_headers
+from app.emulator.auth import identify, permission_headers
 from app.emulator.contributions import check_contribution
 from app.emulator.control import control
 from app.emulator.disturb import Disturber
@@ -304,8 +305,7 @@ class Server:
             raise identity.refusal
         if kind == "graphql":
             return self.graphql.serve(request, measured)
-        if request.path == "/rate_limit":
-            return self._rate_limit(identity)
+        version = api_versions.asked_for(request)
         elsewhere = redirection(request)
         if elsewhere is not None:
             return elsewhere
@@ -317,8 +317,9 @@ class Server:
         if bare_app and not _for_bare_app(found[0].pattern):
             raise not_found() if request.method == "GET" else ApiError(401, "A JSON web token could not be decoded")
         check_contribution(request, found[0])
-        response: Response = found[0].handler(request, **found[1])
-        if method == "GET" and response.status == 200:
+        response = api_versions.as_of(version, request, found[0].handler(request, **found[1]))
+        response.headers["x-github-api-version-selected"] = version
+        if method == "GET" and response.status == 200 and request.path not in UNCOUNTED:
             response.headers |= {"etag": etag(identity.key, response.body)} | last_modified(response)
         return response
 
@@ -329,13 +330,6 @@ class Server:
             return self._dispatch(request, kind, measured)
         except ApiError as error:
             return Response.json(error.body(), error.status)
-
-    def _rate_limit(self, identity: Identity) -> Response:
-        rates = self.world.rates
-        core, graphql = (rates.shown(identity.key, b) for b in ("core", "graphql"))
-        search = core | {"limit": 30, "used": 0, "remaining": 30, "reset": int(self.world.clock.now()) + 60}
-        resources = {"core": core, "graphql": graphql, "search": search}
-        return Response.json({"resources": resources, "rate": core})
 
 
 def _by_unix_socket(scope: dict[str, Any]) -> bool:
@@ -358,4 +352,4 @@ def kind_of(request: Request) -> str:
 
 
 def _for_bare_app(pattern: str) -> bool:
-    return pattern.startswith(("/app", "/apps/", "/meta")) or pattern.endswith("/installation")
+    return pattern.startswith(("/app", "/apps/", "/meta", "/rate_limit")) or pattern.endswith("/installation")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 Schema = dict[str, Any]
-FIRST_VERSION = "2022-11-28"
+FIRST_VERSION, LATER_VERSION = "2022-11-28", "2026-03-10"
 _LOCAL = "#/components/schemas/"
 _TOLD = {"description", "example", "examples", "title", "externalDocs", "x-github-breaking-changes"}
 

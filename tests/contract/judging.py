@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from tests.contract.description import FIRST_VERSION, Description, Schema
+from tests.contract.description import FIRST_VERSION, LATER_VERSION, Description, Schema
 from tests.contract.known import DEVIATIONS, OTHER_NAMES, STATUSES
 from tests.npm.packages import MODULES
 
@@ -60,7 +60,7 @@ def _exchange(kept: dict[str, Any]) -> Iterator[str]:
     status: int = kept["status"]
     if kept["operation"].partition(" ")[2][:1] != "/":
         return  # nothing that the emulator serves: it says so by 404 or 501
-    version = kept["version"] or FIRST_VERSION
+    version = LATER_VERSION if kept["version"] == LATER_VERSION else FIRST_VERSION
     checks = _operation(_there(kept["operation"]), version)
     if checks is None:
         yield "GitHub describes no such operation"

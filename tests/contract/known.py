@@ -53,9 +53,9 @@ STATUSES: tuple[Undescribed, ...] = (
     ),
     Undescribed(
         400,
-        "^(POST|PUT|PATCH|DELETE) ",
-        "Problems parsing JSON; Body should be a JSON object.",
-        "docs.github.com, Troubleshooting the REST API",
+        ANY,
+        "Problems parsing JSON; a version of the API that there is not.",
+        "docs.github.com, Troubleshooting the REST API; API versions",
     ),
     Undescribed(
         401,

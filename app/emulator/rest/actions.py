@@ -14,6 +14,7 @@ from app.emulator.acts.workflows import (
     read_file,
     workflows_of,
 )
+from app.emulator.api_versions import FIRST, asked_for
 from app.emulator.errors import not_found
 from app.emulator.rest.table import open_repo, render, routes
 from app.emulator.routing import Request, Response, paginated
@@ -65,7 +66,7 @@ def dispatch(request: Request, owner: str, repo: str, wanted: str) -> Response:
     found = open_repo(request, owner, repo, "write", "actions")
     target, body, world = _workflow(request, found, wanted), request.body, request.world
     ref, sha, file, inputs = check_dispatch(target, body.need("ref", str), body)
-    details = body.get("return_run_details", bool, False)
+    details = asked_for(request) != FIRST or body.get("return_run_details", bool, False)
     payload: dict[str, Any] = {"inputs": inputs, "ref": ref, "workflow": target.path}
     announce(world, found, "workflow_dispatch", payload, request.identity.actor)
     run = start_run(

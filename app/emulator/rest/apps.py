@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from app.emulator.acts.events import announce_installation
+from app.emulator.api_versions import FIRST, asked_for
 from app.emulator.clock import to_stamp
 from app.emulator.errors import ApiError, forbidden_to_app, not_found
 from app.emulator.rest.table import render, routes
@@ -65,7 +66,7 @@ def uninstall(request: Request, number: str) -> Response:
     found = _own_installation(request, number)
     del request.world.installations[found.id]
     announce_installation(request.world, found, "installation", "deleted", Actor(found.account))
-    return Response(204)
+    return Response(204 if asked_for(request) == FIRST else 202)
 
 
 @routes.add("GET", "/repos/{owner}/{repo}/installation")

@@ -32,3 +32,12 @@ def user_by_id(request: Request, account_id: str) -> Response:
 @routes.add("GET", "/meta")
 def meta(request: Request) -> Response:
     return Response.json({"verifiable_password_authentication": False})
+
+
+@routes.add("GET", "/rate_limit")
+def rate_limit(request: Request) -> Response:
+    """What is left of each limit; asking costs nothing."""
+    rates, key = request.world.rates, request.identity.key
+    core, graphql = (rates.shown(key, bucket) for bucket in ("core", "graphql"))
+    search = core | {"limit": 30, "used": 0, "remaining": 30, "reset": int(request.world.clock.now()) + 60}
+    return Response.json({"resources": {"core": core, "graphql": graphql, "search": search}, "rate": core})
