@@ -8,7 +8,7 @@ COMPILE = $(BIN)/uv pip compile pyproject.toml --generate-hashes --no-emit-index
 NPM    := tests/npm
 
 .DEFAULT_GOAL := help
-.PHONY: help setup npm test lint types layers unit crash demo bench lock clean
+.PHONY: help setup npm gh test lint types layers unit crash demo bench lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 12
@@ -49,7 +49,16 @@ $(NPM)/node_modules/installed: $(NPM)/package.json $(NPM)/package-lock.json
 	  echo "npm could not install $(NPM)/package-lock.json: the tests that need it are skipped and say so" >&2; \
 	fi
 
-unit: $(STAMP) npm ## the tests, in parallel
+# Only root may install a Debian package, and only where there is one; elsewhere the tests that need gh say so.
+gh: ## GitHub's command line, for tests/clients (skipped where it is not there and apt cannot install it)
+	@if command -v gh >/dev/null; then :; \
+	elif ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ]; then \
+	  echo "gh is missing: the tests that need it are skipped and say so" >&2; \
+	elif ! { apt-get install -y -qq gh || { apt-get update -qq && apt-get install -y -qq gh; }; } >/dev/null 2>&1; then \
+	  echo "apt could not install gh: the tests that need it are skipped and say so" >&2; \
+	fi
+
+unit: $(STAMP) npm gh ## the tests, in parallel
 	$(BIN)/pytest -q -n auto --dist loadfile
 
 crash: $(STAMP) ## every write of every story, disturbed in every way (about ten minutes; CRASH=story/kind/n plays one)

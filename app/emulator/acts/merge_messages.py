@@ -24,17 +24,22 @@ def merge_message(pull: PullRequest, title: str | None, message: str | None) -> 
 
 
 def squash_message(pull: PullRequest, commits: list[str], title: str | None, message: str | None) -> str:
-    """The message of a squash commit, with a trailer for every author who did not open the pull request."""
+    """The message of a squash commit, with a trailer for every author who did not open the pull request.
+
+    A message that was given stands as it is (github/rest-api-description#4340; that is why bots write the trailers).
+    """
     git, settings = pull.repo.git, pull.repo.settings
     alone = commits[0] if len(commits) == 1 else None
     if title is None:
         by_commit = settings.squash_merge_commit_title == "COMMIT_OR_PR_TITLE" and alone is not None
         title = (_headline(git, alone) if by_commit and alone is not None else pull.title) + f" (#{pull.number})"
+    if message is not None:
+        return _joined(title, message)
     listed = False
-    if message is None and settings.squash_merge_commit_message == "COMMIT_MESSAGES":
+    if settings.squash_merge_commit_message == "COMMIT_MESSAGES":
         listed = alone is None
         message = _body(git, alone) if alone is not None else "\n\n".join(f"* {_text(git, sha)}" for sha in commits)
-    elif message is None:
+    else:
         message = (pull.body or "") if settings.squash_merge_commit_message == "PR_BODY" else ""
     trailers = "\n".join(f"Co-authored-by: {a.name} <{a.email}>" for a in co_authors(pull, commits))
     if trailers:

@@ -156,6 +156,17 @@ def generic_message(request: Request) -> str:
     return f"Something went wrong while executing your query. Please include `{reference}` when reporting this issue."
 
 
+def _not_permitted(error: GraphQLError, refusal: ApiError, request: Request) -> str | None:
+    """A person's lack of a role, in the words GraphQL has for a mutation; REST speaks of push access."""
+    user = request.identity.user
+    about_role = refusal.message.startswith(("Must have push access", "Must have admin rights"))
+    if user is None or not about_role or not error.nodes or len(error.path or ()) != 1:
+        return None
+    field = error.nodes[0]
+    name = field.name.value if isinstance(field, FieldNode) else ""
+    return f"{user.login} does not have the correct permissions to execute `{name[:1].upper()}{name[1:]}`"
+
+
 def _error(error: GraphQLError, request: Request) -> dict[str, Any]:
     shown: dict[str, Any] = dict(error.formatted)
     original = error.original_error
@@ -163,8 +174,9 @@ def _error(error: GraphQLError, request: Request) -> dict[str, Any]:
         shown |= {"type": original.kind} if original.kind is not None else {}
     elif isinstance(original, ApiError):
         shown["type"] = _TYPES.get(original.status, "UNPROCESSABLE")
-        entries = [e.get("message") if isinstance(e, dict) else e for e in original.errors or []]
-        shown["message"] = "; ".join(str(e) for e in entries if e is not None) or original.message
+        listed = [e.get("message") if isinstance(e, dict) else e for e in original.errors or []]
+        details = [str(e) for e in listed if e is not None]
+        shown["message"] = "; ".join(details) or _not_permitted(error, original, request) or original.message
     elif original is not None:
         shown = {"message": generic_message(request)}
     return shown

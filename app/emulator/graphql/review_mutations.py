@@ -107,8 +107,23 @@ class ReviewMutations(MutationBase):
         return self._payload(input, thread=view(self.request, thread))
 
     def requestReviews(self, info: Any, input: dict[str, Any]) -> Any:
-        pull = self._pull(input["pullRequestId"])
         people: list[Account] = [self._find(value, Account, "User") for value in input.get("userIds") or []]
+        return self._request_reviews(input, people)
+
+    def requestReviewsByLogin(self, info: Any, input: dict[str, Any]) -> Any:
+        bots = [f"{login.removesuffix('[bot]')}[bot]" for login in input.get("botLogins") or []]
+        people = []
+        for login in [*(input.get("userLogins") or []), *bots]:
+            account = self.request.world.account(login)
+            if account is None:
+                raise GraphQLRefusal("NOT_FOUND", f"Could not resolve to a User with the login of '{login}'.")
+            people.append(account)
+        for slug in input.get("teamSlugs") or []:
+            raise GraphQLRefusal("NOT_FOUND", f"Could not resolve to a Team with the slug of '{slug}'.")
+        return self._request_reviews(input, people)
+
+    def _request_reviews(self, input: dict[str, Any], people: list[Account]) -> Any:
+        pull = self._pull(input["pullRequestId"])
         world, actor = self.request.world, self.request.identity.actor
         request_reviewers(world, pull, list(people), actor)
         if not input.get("union"):
