@@ -1,4 +1,8 @@
-"""Fields of projects: making, changing and removing them, and what an item's value may be."""
+"""Fields of projects: making, changing and removing them, and what an item's value may be.
+
+The refusals of single-select fields are worded as public projects measured them in August 2026; those of other fields
+follow them.
+"""
 
 from __future__ import annotations
 
