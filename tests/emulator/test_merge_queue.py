@@ -78,7 +78,7 @@ def test_only_the_queue_merges(world: World) -> None:
 
 def test_who_gets_in(world: World) -> None:
     pull = world.open_pull()
-    assert "not enabled" in complaint(enqueue(world, pull))
+    assert complaint(enqueue(world, pull)) == "Base branch does not have a merge queue enabled"
     queue(world)
     assert complaint(enqueue(world, pull)).endswith('Required status check "ci" is expected.\n\n')
     check(world, pull["head"]["sha"], "ci")
@@ -86,6 +86,10 @@ def test_who_gets_in(world: World) -> None:
     entry = enqueue(world, pull, expectedHeadOid=pull["head"]["sha"])["data"]["enqueuePullRequest"]["mergeQueueEntry"]
     assert entry["position"] == 1
     assert "already" in complaint(enqueue(world, pull))
+    merged = merge(world.dev, pull["number"])
+    assert (merged.status_code, merged.json()["message"]) == (405, "Pull Request is in the merge queue")
+    updated = world.dev.put(f"{BASE}/pulls/{pull['number']}/update-branch", json={})
+    assert updated.json()["message"] == "Branches that are queued for merging cannot be updated"
 
 
 def test_an_entry_lands_when_its_own_head_is_green(world: World) -> None:
@@ -205,7 +209,7 @@ def test_dequeue_by_hand_and_jump(world: World) -> None:
     out = world.graphql(DEQUEUE, i={"id": first["node_id"]})["data"]["dequeuePullRequest"]["mergeQueueEntry"]
     assert out["state"] == "UNMERGEABLE"
     assert len(entries(world)) == 1
-    assert "not in the merge queue" in complaint(world.graphql(DEQUEUE, i={"id": first["node_id"]}))
+    assert f"Failed to remove PR #{first['number']}" in complaint(world.graphql(DEQUEUE, i={"id": first["node_id"]}))
 
 
 def test_a_conflict_with_the_entry_before_leaves_the_queue(world: World) -> None:

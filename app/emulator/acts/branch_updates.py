@@ -38,6 +38,8 @@ def check_update(pull: PullRequest, expected_head: str | None, method: str = "me
     base, head_repo = pull.repo.git.branch(pull.base_ref), pull.head_repo
     if head_repo is None or pull.state != "open" or head_repo.git.branch(pull.head_ref) is None:
         raise ApiError(422, "head ref does not exist")
+    if pull.queue_entry is not None:
+        raise ApiError(422, "Branches that are queued for merging cannot be updated")
     if expected_head is not None and expected_head != pull.head_sha:
         raise ApiError(422, "expected head sha didn\N{RIGHT SINGLE QUOTATION MARK}t match current head ref.")
     if base is None or pull.repo.git.is_ancestor(base, pull.head_sha):

@@ -29,7 +29,7 @@ _BOT = "github-merge-queue[bot]"
 def enqueue(world: World, pull: PullRequest, actor: Actor, expected_head: str | None, *, jump: bool) -> QueueEntry:
     """Put a pull request into the queue of its base now. Raises 422: this is not "when ready"."""
     if merge_queue_rule(pull.repo, pull.base_ref) is None:
-        raise _refused("Merge queue is not enabled for this branch")
+        raise ApiError(422, "Base branch does not have a merge queue enabled")
     if pull.queue_entry is not None:
         raise _refused("Pull request is already in the queue")
     if pull.state != "open" or pull.draft:

@@ -46,6 +46,8 @@ def merge(world: World, pull: PullRequest, actor: Actor, order: MergeOrder) -> s
         raise ApiError(405, NOT_MERGEABLE)
     if order.expected_head is not None and order.expected_head != pull.head_sha:
         raise ApiError(409, HEAD_MODIFIED)
+    if pull.queue_entry is not None:
+        raise ApiError(405, "Pull Request is in the merge queue")
     if pull.draft:
         raise ApiError(405, "Pull Request is still a draft")
     if not repo.settings.allows(order.method):

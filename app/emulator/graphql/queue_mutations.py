@@ -57,6 +57,6 @@ class QueueMutations(MutationBase):
         pull = self._landable(pull.node_id)
         entry = pull.queue_entry
         if entry is None:
-            raise GraphQLRefusal("UNPROCESSABLE", "Pull request is not in the merge queue")
+            raise GraphQLRefusal("UNPROCESSABLE", f"Failed to remove PR #{pull.number} from the merge queue")
         dequeue(self.request.world, entry, "MANUAL", self.request.identity.actor)
         return self._payload(input, mergeQueueEntry=view(self.request, entry))
