@@ -26,6 +26,7 @@ from app.emulator import (
     smart_http,
 )
 from app.emulator.acts.checks import mark_stale
+from app.emulator.acts.readiness import look_at_all
 from app.emulator.acts.workflow_runs import take_up
 from app.emulator.auth import identify, permission_headers
 from app.emulator.contributions import check_contribution
@@ -159,6 +160,7 @@ class Server:
         self.world.deliveries.mounts = self.mounts
         self._sender = asyncio.create_task(self.world.deliveries.run())
         take_up(self.world)
+        look_at_all(self.world)
         self.world.background.run_all()
 
     async def stop(self) -> None:

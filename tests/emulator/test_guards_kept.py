@@ -13,6 +13,7 @@ from guarded import BASE, checks_rule, pull_request_rule
 from test_rules import QUEUE
 from test_state_kept import Kept, start
 
+TIMEOUT_MIN = 10
 _OFF = dict.fromkeys(("required_status_checks", "required_pull_request_reviews", "restrictions"))
 
 
@@ -41,7 +42,7 @@ def test_guards_reviews_and_a_queue_survive(kept: Kept) -> None:
     )
     bot_token = emulator.installation_token(app, emulator.installation("keeper", "octo")["id"])
     with rest(emulator, boss_token) as boss, rest(emulator, bot_token) as bot, rest(emulator, mara_token) as mara:
-        queue = {"type": "merge_queue", "parameters": QUEUE}
+        queue = {"type": "merge_queue", "parameters": QUEUE | {"check_response_timeout_minutes": TIMEOUT_MIN}}
         for rules in (branch_rules("release-1", queue, checks_rule("ci")), branch_rules("main", pull_request_rule(1))):
             assert boss.post(f"{BASE}/rulesets", json=rules).status_code == 201
         assert boss.put(f"{BASE}/branches/43-y/protection", json=_OFF | {"enforce_admins": True}).is_success
@@ -69,11 +70,17 @@ def test_guards_reviews_and_a_queue_survive(kept: Kept) -> None:
             "COMMENTED",
         ]
         assert bot.put(f"{BASE}/pulls/{reviewed['number']}/merge", json={}).status_code == 200
-        bot.post(f"{BASE}/statuses/{group}", json={"state": "success", "context": "ci"})
+        kept.emulator.advance(TIMEOUT_MIN * 60 - 1)
+        bot.post(f"{BASE}/statuses/{group}", json={"state": "pending", "context": "ci"})
+        kept.stop_and_start()
+    with rest(kept.emulator, boss_token) as boss:
+        kept.emulator.advance(2)  # no event comes any more, only time
         deadline = time.monotonic() + 5
-        while not bot.get(f"{BASE}/pulls/{queued['number']}").json()["merged"]:
+        while boss.get(f"{BASE}/git/matching-refs/heads/gh-readonly-queue/").json():
             assert time.monotonic() < deadline
-            time.sleep(0.02)
+            time.sleep(0.05)
+        timeline = boss.get(f"{BASE}/issues/{queued['number']}/timeline").json()
+        assert "removed_from_merge_queue" in [e["event"] for e in timeline]
 
 
 def group_of(client: Any) -> str:

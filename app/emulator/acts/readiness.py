@@ -42,6 +42,13 @@ def look_soon(world: World, repo: Repository) -> None:
         world.background.later(Readiness(repo))
 
 
+def look_at_all(world: World) -> None:
+    """After a start: order a look wherever something waits."""
+    for repo in world.repos.values():
+        if repo.guard.waits:
+            look_soon(world, repo)
+
+
 def _look_again(world: World, repo: Repository) -> None:
     if repo in _TICKING:
         return
