@@ -122,6 +122,9 @@ def test_the_hook_is_read_and_changed_by_the_app_alone(hooked: World, as_app: ht
     assert as_app.patch("/app/hook/config", json={"url": "ftp://x"}).status_code == 422
     changed = as_app.patch("/app/hook/config", json={"content_type": "form", "secret": "other"})
     assert changed.json()["content_type"] == "form"
+    assert as_app.patch("/app/hook/config", json={"content_type": "xml"}).status_code == 422
+    for given, shown_as in ((1, "1"), (0.0, "0"), ("1", "1"), ("0", "0")):
+        assert as_app.patch("/app/hook/config", json={"insecure_ssl": given}).json()["insecure_ssl"] == shown_as
     issues(hooked, 1)
     assert hooked.emulator.flush() == 0
     headers, body = inbox.received[0]

@@ -31,9 +31,12 @@ def change_config(request: Request) -> Response:
     url = body.get("url", str, app.webhook_url or "")
     if url and not url.startswith(("http://", "https://")):
         raise invalid("Hook", "url")
-    insecure = str(body.data.get("insecure_ssl", app.hook_insecure_ssl))
-    app.hook_content_type = body.get("content_type", str, app.hook_content_type)
-    app.hook_insecure_ssl = insecure
+    content_type = body.get("content_type", str, app.hook_content_type)
+    if content_type not in ("json", "form"):
+        raise invalid("Hook", "content_type")
+    # A number or a text; "0" alone asks for verification.
+    unverified = str(body.data.get("insecure_ssl", app.hook_insecure_ssl)).partition(".")[0] != "0"
+    app.hook_content_type, app.hook_insecure_ssl = content_type, str(int(unverified))
     app.webhook_url = url or None
     app.webhook_secret = body.get("secret", str, app.webhook_secret or "") or None
     return Response.json(_config(app))
