@@ -8,7 +8,7 @@ COMPILE = $(BIN)/uv pip compile pyproject.toml --generate-hashes --no-emit-index
 NPM    := tests/npm
 
 .DEFAULT_GOAL := help
-.PHONY: help setup npm gh test lint types layers unit crash demo bench lock clean
+.PHONY: help setup npm gh coverage test lint types layers unit crash demo bench lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 12
@@ -57,6 +57,9 @@ gh: ## GitHub's command line, for tests/clients (skipped where it is not there a
 	elif ! { apt-get install -y -qq gh || { apt-get update -qq && apt-get install -y -qq gh; }; } >/dev/null 2>&1; then \
 	  echo "apt could not install gh: the tests that need it are skipped and say so" >&2; \
 	fi
+
+coverage: $(STAMP) npm ## list anew in docs/emulator.md what the emulator serves
+	$(BIN)/python -m tests.contract.coverage
 
 unit: $(STAMP) npm gh ## the tests, in parallel
 	$(BIN)/pytest -q -n auto --dist loadfile

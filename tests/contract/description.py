@@ -67,6 +67,10 @@ class Description:
         hook = self._hooks.get(name)
         return None if hook is None else self._turn(hook["requestBody"]["content"]["application/json"]["schema"])
 
+    def event_names(self) -> Iterable[str]:
+        """All webhooks, by event and action."""
+        return self._hooks.keys()
+
     def component(self, name: str) -> Schema:
         """One of the named schemas that others refer to."""
         if name not in self._components:

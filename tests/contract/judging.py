@@ -49,7 +49,7 @@ def judge(line: bytes) -> list[Fault]:
 
 
 def _event(name: str, payload: Any) -> Iterator[str]:
-    validators = _event_validators(_there(name))
+    validators = _event_validators(called_there(name))
     if validators is None:
         yield "GitHub describes no such event"
     else:
@@ -61,7 +61,7 @@ def _exchange(kept: dict[str, Any]) -> Iterator[str]:
     if kept["operation"].partition(" ")[2][:1] != "/":
         return  # nothing that the emulator serves: it says so by 404 or 501
     version = LATER_VERSION if kept["version"] == LATER_VERSION else FIRST_VERSION
-    checks = _operation(_there(kept["operation"]), version)
+    checks = _operation(called_there(kept["operation"]), version)
     if checks is None:
         yield "GitHub describes no such operation"
         return
@@ -81,7 +81,7 @@ def _exchange(kept: dict[str, Any]) -> Iterator[str]:
         yield from _misfits("request", checks.request, kept["request"] or {})
 
 
-def _there(name: str) -> str:
+def called_there(name: str) -> str:
     """What the description calls it."""
     for pattern, other, _ in OTHER_NAMES:
         name = re.sub(pattern, other, name)
