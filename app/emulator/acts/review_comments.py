@@ -128,6 +128,20 @@ def diff_hunk(pull: PullRequest, path: str, line: int, side: str) -> str | None:
     return None
 
 
+def line_at(pull: PullRequest, path: str, position: int) -> tuple[int, str]:
+    """The line and side that a position names: so many lines below the file's first hunk header, later headers
+    counted. Raises 422 when the diff is shorter."""
+    git = pull.repo.git
+    start = git.merge_base(pull.base_sha, pull.head_sha)
+    for patch in git.diff(start, pull.head_sha) if start is not None else ():
+        if patch.delta.new_file.path == path:
+            rows = [row for hunk in patch.hunks for row in (None, *hunk.lines)]
+            row = rows[position] if 0 < position < len(rows) else None
+            if row is not None:
+                return (row.old_lineno, "LEFT") if row.origin == "-" else (row.new_lineno, "RIGHT")
+    raise ApiError(422, "Unprocessable Entity", ["Pull request review thread position is invalid"])
+
+
 def is_outdated(thread: ReviewThread) -> bool:
     """Does the present diff no longer show the line as it was commented on?"""
     now = diff_hunk(thread.pull, thread.path, thread.line, thread.side) if thread.line is not None else None

@@ -41,7 +41,9 @@ def combined_status(request: Request, owner: str, repo: str, ref: str) -> Respon
     )
 
 
+# The second path is where `statuses_url` of repositories and pull requests leads.
 @routes.add("GET", "/repos/{owner}/{repo}/commits/{ref*}/statuses")
+@routes.add("GET", "/repos/{owner}/{repo}/statuses/{ref*}")
 def statuses(request: Request, owner: str, repo: str, ref: str) -> Response:
     found = open_repo(request, owner, repo, "read", "statuses")
     sha = _commit(found, ref)

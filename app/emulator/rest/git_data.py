@@ -218,5 +218,11 @@ def _tag(request: Request, repo: Repository, sha: str) -> dict[str, Any]:
         "message": tag.message,
         "tagger": signature(tag.tagger) if tag.tagger else None,
         "object": {"sha": str(tag.target), "type": kind, "url": f"{api}/{kind}s/{tag.target}"},
-        "verification": {"verified": False, "reason": "unsigned", "signature": None, "payload": None},
+        "verification": {
+            "verified": False,
+            "reason": "unsigned",
+            "signature": None,
+            "payload": None,
+            "verified_at": None,
+        },
     }

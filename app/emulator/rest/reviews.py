@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.emulator.acts import reviews as acts
-from app.emulator.acts.review_comments import open_thread
+from app.emulator.acts.review_comments import line_at, open_thread
 from app.emulator.acts.reviewers import remove_reviewers, request_reviewers
 from app.emulator.auth import require
 from app.emulator.errors import ApiError, not_found
@@ -58,7 +58,10 @@ def create_review(request: Request, owner: str, repo: str, number: str) -> Respo
     try:
         for draft in comments:
             side, path = draft.get("side", str, "RIGHT"), draft.need("path", str)
-            line = draft.need("line", int)
+            if "line" in draft or "position" not in draft:
+                line = draft.need("line", int)
+            else:
+                line, side = line_at(pull, path, draft.need("position", int))
             open_thread(world, review, actor, body=draft.need("body", str), path=path, line=line, side=side)
     except ApiError:
         acts.delete_review(review)

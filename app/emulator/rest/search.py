@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from app.emulator.errors import ApiError, invalid
 from app.emulator.rest.table import render, routes
 from app.emulator.routing import Request, Response, page_bounds, page_links
@@ -24,7 +26,12 @@ def search_issues(request: Request) -> Response:
         raise ApiError(422, "Query must include 'is:issue' or 'is:pull-request'")
     found = find_issues(request, query, request.query.get("sort"), request.query.get("order", "desc") != "asc")
     page, size = page_bounds(request)
-    shown = [render(request).issue(i) | {"score": 1.0} for i in found[(page - 1) * size : page * size]]
+    shown = [_item(render(request).issue(i)) for i in found[(page - 1) * size : page * size]]
     link = page_links(request, page, max(1, -(-len(found) // size)))
-    data = {"total_count": len(found), "incomplete_results": False, "items": shown}
+    data = {"total_count": len(found), "incomplete_results": False, "search_type": "lexical", "items": shown}
     return Response.json(data, headers={"link": link} if link else {})
+
+
+def _item(issue: dict[str, Any]) -> dict[str, Any]:
+    """An Issue as a search shows it: without who closed it, with a score."""
+    return {name: value for name, value in issue.items() if name != "closed_by"} | {"score": 1.0}
