@@ -58,8 +58,9 @@ class Disturber:
             "kind": entry.kind,
             "identity": request.identity.label,
         }
-        fault = self.faults.take(Occurrence(entry.n, members, tuple(entry.operations)))
-        if is_write(request, entry) and any(f.kind == "lag" for f in self.faults.orders):
+        writes = is_write(request, entry)
+        fault = self.faults.take(Occurrence(entry.n, members, tuple(entry.operations), writes))
+        if writes and any(f.kind == "lag" for f in self.faults.orders):
             self.lag.remember(request.world, entry.n)
         response = await self._with(fault, request, entry)
         entry.status = response.status if response is not None else -1

@@ -55,6 +55,7 @@ class Occurrence:
     n: int
     members: dict[str, str | None]
     operations: tuple[str, ...] = ()
+    writes: bool = False
 
     def fits(self, match: dict[str, Any]) -> bool:
         """Do all members of the match agree?"""
@@ -190,6 +191,8 @@ class Faults:
         request = "path" in occurrence.members
         for fault in self.orders:
             if (fault.kind in REQUEST_KINDS) is not request or not occurrence.fits(fault.match):
+                continue
+            if fault.kind == "lag" and occurrence.writes:
                 continue
             if fault.strikes() and chosen is None:
                 chosen = fault

@@ -70,7 +70,7 @@ class Lag:
     def answer(self, server: Server, fault: Fault, request: Request, entry: Entry, present: Response) -> Response:
         """The answer of then if this is a read of a list, else the present one."""
         moment = self._moment(fault, entry.n, request.world.clock.now())
-        if moment is None or present.status != 200 or is_write(request, entry) or not _lists(present, entry):
+        if moment is None or present.status != 200 or not _lists(present, entry):
             return present
         who = request.identity
         identity = replace(who, user=_then(moment, who.user), app=_then(moment, who.app))
