@@ -173,3 +173,26 @@ def test_a_push_that_bypasses_is_told_so(world: World, tmp_path: Path) -> None:
     assert "remote: Bypassed rule violations for refs/heads/release-1:" in pushed
     assert "remote: - Cannot update this protected ref." in pushed
     assert world.head("release-1") == sha
+
+
+def test_merge_methods_of_a_branch(world: World) -> None:
+    ruleset(admin(world), pull_request_rule(allowed_merge_methods=["squash"]))
+    number = world.open_pull()["number"]
+    assert refusal(world.dev.put(f"{BASE}/pulls/{number}/merge", json={})) == (
+        "Merge commits are not allowed on this repository."
+    )
+    assert world.dev.put(f"{BASE}/pulls/{number}/merge", json={"merge_method": "squash"}).status_code == 200
+
+
+def test_new_branches_under_required_checks(world: World) -> None:
+    everywhere = {"ref_name": {"include": ["refs/heads/rel/*"], "exclude": []}}
+    boss = admin(world)
+    rule = checks_rule("ci")
+    made = ruleset(boss, rule, conditions=everywhere)
+    main = world.head("main")
+    created = world.dev.post(f"{BASE}/git/refs", json={"ref": "refs/heads/rel/1", "sha": main})
+    assert refusal(created, 422) == 'Required status check "ci" is expected.'
+    rule["parameters"]["do_not_enforce_on_create"] = True
+    assert boss.put(f"{BASE}/rulesets/{made['id']}", json={"rules": [rule]}).status_code == 200
+    created = world.dev.post(f"{BASE}/git/refs", json={"ref": "refs/heads/rel/1", "sha": main})
+    assert created.status_code == 201

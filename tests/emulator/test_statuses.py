@@ -134,6 +134,10 @@ def test_checks_of_the_test_merge_override_those_of_the_head(world: World) -> No
     assert trial is not None
     check(world, pull["head"]["sha"], "ci", "failure")
     check(world, trial, "ci")
+    world.dev.patch(f"{BASE}/git/refs/heads/42-x", json={"sha": world.commit(pull["head"]["sha"], "more")})
+    # The test merge of an older head says nothing about the new one.
+    assert refusal(merge(world.dev, pull["number"])) == 'Required status check "ci" is expected.'
+    world.dev.patch(f"{BASE}/git/refs/heads/42-x", json={"sha": pull["head"]["sha"], "force": True})
     assert merge(world.dev, pull["number"]).status_code == 200
 
 

@@ -15,6 +15,7 @@ from app.emulator.acts.review_rules import conversation_sentences, review_senten
 from app.emulator.acts.rule_sentences import (
     LINEAR,
     LOCKED,
+    METHODS,
     NOT_AUTHORIZED,
     SIGNED,
     THROUGH_QUEUE,
@@ -135,7 +136,7 @@ def _merge_sentences(world: World, pull: PullRequest, rule: ActiveRule, method: 
         said = review_sentences(world, pull, review_rule(rule.parameters))
         allowed = rule.parameters.get("allowed_merge_methods") or []
         if method is not None and allowed and method not in allowed:
-            said.append(f"Merge method {method} is not allowed on this branch.")
+            said.append(f"{METHODS[method]} are not allowed on this repository.")
         return said
     if rule.type == "required_status_checks":
         strict = rule.parameters.get("strict_required_status_checks_policy", False)
@@ -180,8 +181,12 @@ def _check_sentences(pull: PullRequest, required: list[Required], outdated: bool
 
 def checked_commits(pull: PullRequest) -> list[str]:
     """The commits whose checks count for a pull request: the test merge before the head."""
-    test_merge = pull.repo.git.ref(f"refs/pull/{pull.number}/merge")
-    return [sha for sha in (test_merge, pull.head_sha) if sha is not None]
+    git = pull.repo.git
+    test_merge = git.ref(f"refs/pull/{pull.number}/merge")
+    commit = git.commit(test_merge) if test_merge is not None else None
+    # The ref stays where it is while the head moves on; a test merge of an older head says nothing.
+    current = commit is not None and pull.head_sha in [str(p) for p in commit.parent_ids]
+    return [test_merge, pull.head_sha] if current and test_merge is not None else [pull.head_sha]
 
 
 def _behind(pull: PullRequest) -> bool:

@@ -11,6 +11,7 @@ from app.emulator.acts.merge_messages import merge_message, squash_message
 from app.emulator.acts.mergeability import signature_of, web_signature
 from app.emulator.acts.pulls import retarget
 from app.emulator.acts.refs import RefRefusal, move, moved
+from app.emulator.acts.rule_sentences import METHODS
 from app.emulator.errors import ApiError
 from app.emulator.git_merges import commits_between, merged_tree, replay
 from app.emulator.merge_state import TrialMerge, base_moved_since
@@ -21,7 +22,6 @@ from app.emulator.world import World
 NOT_MERGEABLE = "Pull Request is not mergeable"
 BASE_MODIFIED = "Base branch was modified. Review and try the merge again."
 HEAD_MODIFIED = "Head branch was modified. Review and try the merge again."
-_NAMES = {"merge": "Merge commits", "squash": "Squash merges", "rebase": "Rebase merges"}
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def merge(world: World, pull: PullRequest, actor: Actor, order: MergeOrder) -> s
     if pull.draft:
         raise ApiError(405, "Pull Request is still a draft")
     if not repo.settings.allows(order.method):
-        raise ApiError(405, f"{_NAMES[order.method]} are not allowed on this repository.")
+        raise ApiError(405, f"{METHODS[order.method]} are not allowed on this repository.")
     if merged_tree(repo.git, base, pull.head_sha) is None:
         raise ApiError(405, NOT_MERGEABLE)
     refusal = merge_refusal(world, repo, pull, actor, order.method)

@@ -14,6 +14,7 @@ FORCE = "Cannot force-push to this branch"
 LINEAR = "This branch must not contain merge commits."
 SIGNED = "Commits must have verified signatures."
 BY_PULL = "Changes must be made through a pull request."
+METHODS = {"merge": "Merge commits", "squash": "Squash merges", "rebase": "Rebase merges"}
 THROUGH_QUEUE = "Changes must be made through the merge queue"
 LOCKED = "Cannot change this locked branch"
 NOT_AUTHORIZED = (
