@@ -63,6 +63,8 @@ class World:
         self.installations: dict[int, Installation] = {}
         self.tokens: dict[str, Token] = {}
         self.repos: dict[int, Repository] = {}
+        # Names, lower case, of repositories that have or had them: what is found is right only if it still has the name.
+        self.named: dict[str, int] = {}
         # Names that repositories had before, lower case; each leads on until somebody takes it.
         self.moved: dict[str, int] = {}
         # When a repository last got another name or owner.
@@ -216,7 +218,8 @@ class World:
     def repo(self, owner: str, name: str) -> Repository | None:
         """The repository of that name, whatever the case."""
         wanted = f"{owner}/{name}".lower()
-        return next((r for r in self.repos.values() if r.full_name.lower() == wanted), None)
+        repo = self.repos.get(self.named.get(wanted, 0))
+        return repo if repo is not None and repo.full_name.lower() == wanted else None
 
     def moved_repo(self, owner: str, name: str) -> Repository | None:
         """The repository that had this name before and that nobody has taken it from."""
@@ -224,7 +227,8 @@ class World:
         return self.repos.get(number) if number is not None else None
 
     def arrived(self, repo: Repository) -> None:
-        """The repository's present name leads nowhere else any more."""
+        """The repository's present name leads to it, and nowhere else any more."""
+        self.named[repo.full_name.lower()] = repo.id
         self.moved.pop(repo.full_name.lower(), None)
 
     def label(self, repo: Repository, name: str, color: str = "ededed") -> Label:
