@@ -63,7 +63,7 @@ class World:
         self.installations: dict[int, Installation] = {}
         self.tokens: dict[str, Token] = {}
         self.repos: dict[int, Repository] = {}
-        # Names, lower case, of repositories that have or had them: what is found is right only if it still has the name.
+        # Names that repositories have or had, lower case; what is found here may have another by now.
         self.named: dict[str, int] = {}
         # Names that repositories had before, lower case; each leads on until somebody takes it.
         self.moved: dict[str, int] = {}
