@@ -28,7 +28,8 @@ def search_issues(request: Request) -> Response:
     page, size = page_bounds(request)
     shown = [_item(render(request).issue(i)) for i in found[(page - 1) * size : page * size]]
     link = page_links(request, page, max(1, -(-len(found) // size)))
-    data = {"total_count": len(found), "incomplete_results": False, "search_type": "lexical", "items": shown}
+    # The list comes before what describes it: Octokit takes the first unknown member for the list.
+    data = {"total_count": len(found), "incomplete_results": False, "items": shown, "search_type": "lexical"}
     return Response.json(data, headers={"link": link} if link else {})
 
 
