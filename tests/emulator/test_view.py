@@ -67,8 +67,21 @@ def test_a_pull_request_with_checks_and_the_refs_of_its_repository(world: World)
     world.bot.post(f"/repos/{REPO}/check-runs", json={"name": "ci <1>", "head_sha": head, "status": "in_progress"})
     world.bot.post(f"/repos/{REPO}/statuses/{head}", json={"state": "pending", "context": "build"})
     world.bot.post(f"/repos/{REPO}/git/refs", json={"ref": "refs/agent-recovery/active/1", "sha": head})
+    remark = {"path": "a.txt", "position": 1, "body": "why *one*?"}
+    review = {"event": "COMMENT", "body": "Nearly <there>", "comments": [remark]}
+    assert world.dev.post(f"/repos/{REPO}/pulls/{pull['number']}/reviews", json=review).is_success
     seen = read(world, f"{UI}/repos/octo/demo/issues/{pull['number']}")
-    for words in ("draft, open", "ci <1>", "in_progress", "build", "pending", head):
+    for words in (
+        "draft, open",
+        "ci <1>",
+        "in_progress",
+        "build",
+        "pending",
+        head,
+        "Nearly <there>",
+        "why one?",
+        "on a.txt",
+    ):
         assert words in seen.text
     shown = read(world, f"{UI}/repos/octo/demo").text
     assert "refs/agent-recovery/active/1" in shown

@@ -68,8 +68,11 @@ def issue(server: Server, request: Request, owner: str, name: str, number: str) 
     found = repo.issues.get(int(number))
     if found is None:
         raise ApiError(404, "There is no such Issue")
+    said = [(c.created_at, c.author.login, c.body, _about(c.minimized, c.edited_at)) for c in found.comments]
+    if isinstance(found, PullRequest):
+        said += _reviewed(found)
     posts = [_post(found.author.login, found.created_at, found.body, "")]
-    posts += [_post(c.author.login, c.created_at, c.body, _about(c.minimized, c.edited_at)) for c in found.comments]
+    posts += [_post(author, time, body, about) for time, author, body, about in sorted(said, key=lambda post: post[0])]
     events = [
         [e.created_at, e.event, e.actor.login if e.actor else "", json.dumps(e.data, default=str) if e.data else ""]
         for e in found.timeline
@@ -171,6 +174,16 @@ def _labels(issue: Issue) -> str:
 
 def _about(minimized: str | None, edited_at: str | None) -> str:
     return "".join([f" · hidden as {minimized}" if minimized else "", f" · edited {edited_at}" if edited_at else ""])
+
+
+def _reviewed(pull: PullRequest) -> list[tuple[str, str, str, str]]:
+    """Reviews and comments on lines: time, author, text, what it is."""
+    reviews = [(r.created_at, r.author.login, r.body, f" · {r.state.lower()}") for r in pull.reviews]
+    return reviews + [
+        (c.created_at, c.author.login, c.body, f" · on {t.path}{' · resolved' if t.resolved_by else ''}")
+        for t in pull.threads
+        for c in t.comments
+    ]
 
 
 def _post(author: str, time: str, body: str | None, about: str) -> Html:
