@@ -72,6 +72,8 @@ class World:
         self.comments: dict[int, Comment] = {}
         self.suites: dict[int, CheckSuite] = {}
         self.check_runs: dict[int, CheckRun] = {}
+        # Commits GitHub signs: those it makes itself or for an App that names no author.
+        self.signed: set[str] = set()
         self.projects: dict[int, Project] = {}
         self.merge_requests: dict[str, MergeRequest] = {}
         self.background = Background(self)

@@ -13,7 +13,10 @@ BY_PULL = "Changes must be made through a pull request."
 
 
 def advance(world: World, branch: str = "release-1", **more: object) -> object:
-    sha = world.commit(world.head(branch), "more")
+    head = world.head(branch)
+    tree = world.dev.get(f"{BASE}/git/commits/{head}").json()["tree"]["sha"]
+    body = {"tree": tree, "parents": [head], "message": "more"}
+    sha = world.dev.post(f"{BASE}/git/commits", json=body).json()["sha"]
     return world.dev.patch(f"{BASE}/git/refs/heads/{branch}", json={"sha": sha} | more)
 
 
@@ -196,3 +199,30 @@ def test_new_branches_under_required_checks(world: World) -> None:
     assert boss.put(f"{BASE}/rulesets/{made['id']}", json={"rules": [rule]}).status_code == 200
     created = world.dev.post(f"{BASE}/git/refs", json={"ref": "refs/heads/rel/1", "sha": main})
     assert created.status_code == 201
+
+
+def test_signatures_are_githubs_own(world: World) -> None:
+    ruleset(admin(world), {"type": "required_signatures"})
+    unsigned = world.open_pull()["number"]
+    assert refusal(world.dev.put(f"{BASE}/pulls/{unsigned}/merge", json={})) == "Commits must have verified signatures."
+    base = world.head("release-1")
+    commit = {
+        "branch": {"repositoryNameWithOwner": "octo/demo", "branchName": "release-1"},
+        "expectedHeadOid": base,
+        "message": {"headline": "m"},
+        "fileChanges": {"additions": [{"path": "n.txt", "contents": "eA=="}]},
+    }
+    mutation = "mutation($i:CreateCommitOnBranchInput!){createCommitOnBranch(input:$i){commit{oid}}}"
+    oid = world.graphql(mutation, i=commit)["data"]["createCommitOnBranch"]["commit"]["oid"]
+    assert world.bot.get(f"{BASE}/git/commits/{oid}").json()["verification"]["reason"] == "valid"
+    made = world.commit(oid, "by the App, in its own name")
+    assert world.bot.patch(f"{BASE}/git/refs/heads/release-1", json={"sha": made}).status_code == 200
+    tree = world.bot.get(f"{BASE}/git/commits/{made}").json()["tree"]["sha"]
+    somebody = {"name": "S", "email": "s@example.com"}
+    body = {"tree": tree, "parents": [made], "message": "m", "author": somebody}
+    named = world.bot.post(f"{BASE}/git/commits", json=body).json()
+    assert named["verification"]["verified"] is False
+    moved = world.bot.patch(f"{BASE}/git/refs/heads/release-1", json={"sha": named["sha"]})
+    assert refusal(moved, 422) == "Commits must have verified signatures."
+    squashed = world.dev.put(f"{BASE}/pulls/{unsigned}/merge", json={"merge_method": "squash"})
+    assert squashed.status_code == 200

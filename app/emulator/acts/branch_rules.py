@@ -143,7 +143,7 @@ def _merge_sentences(world: World, pull: PullRequest, rule: ActiveRule, method: 
         return _check_sentences(pull, required_by(rule), strict and behind)
     if rule.type == "required_linear_history" and method == "merge":
         return [LINEAR]
-    if rule.type == "required_signatures" and method in ("merge", "rebase"):
+    if rule.type == "required_signatures" and _lands_unsigned(world, pull, method):
         return [SIGNED]
     return {"merge_queue": [THROUGH_QUEUE], "update": [UPDATE]}.get(rule.type, [])
 
@@ -163,7 +163,7 @@ def _classic_sentences(
         said += conversation_sentences(pull)
     if protection.linear_history and method == "merge":
         said.append(LINEAR)
-    if protection.signatures and method in ("merge", "rebase"):
+    if protection.signatures and _lands_unsigned(world, pull, method):
         said.append(SIGNED)
     if protection.lock_branch:
         said.append(LOCKED)
@@ -187,6 +187,14 @@ def checked_commits(pull: PullRequest) -> list[str]:
     # The ref stays where it is while the head moves on; a test merge of an older head says nothing.
     current = commit is not None and pull.head_sha in [str(p) for p in commit.parent_ids]
     return [test_merge, pull.head_sha] if current and test_merge is not None else [pull.head_sha]
+
+
+def _lands_unsigned(world: World, pull: PullRequest, method: str | None) -> bool:
+    """Would merging bring commits onto the base that are not signed? GitHub signs merges and squashes, no rebases."""
+    base = pull.repo.git.branch(pull.base_ref)
+    if method == "rebase" or base is None:
+        return method == "rebase"
+    return method == "merge" and any(s not in world.signed for s in pull.repo.git.log(pull.head_sha, f"^{base}"))
 
 
 def _behind(pull: PullRequest) -> bool:

@@ -65,6 +65,7 @@ def update_branch(world: World, pull: PullRequest, expected_head: str, method: s
         assert tree is not None
         message = f"Merge branch '{pull.base_ref}' into {pull.head_ref}"
         tip = git.write_commit(tree, [head, base], message, signed, web_signature(world))
+        world.signed.add(tip)
     _push(world, pull.repo, pull.head_repo, RefChange(f"refs/heads/{pull.head_ref}", head, tip), actor)
 
 
@@ -89,6 +90,7 @@ def sync_fork(world: World, repo: Repository, branch: str, actor: Actor) -> str:
         message = f"Merge branch '{repo.parent.full_name}:{branch}' into {branch}"
         author = signature_of(world, actor.account)
         tip = repo.git.write_commit(tree, [present, upstream], message, author, web_signature(world))
+        world.signed.add(tip)
         kind = "merge"
     _push(world, repo, repo, RefChange(f"refs/heads/{branch}", present, tip), actor)
     return kind

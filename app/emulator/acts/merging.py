@@ -103,6 +103,7 @@ def merge_branch(
     author = signature_of(world, actor.account, email)
     text = message or f"Merge {head} into {base}"
     sha = repo.git.write_commit(tree, [base_sha, head_sha], text, author, web_signature(world))
+    world.signed.add(sha)
     try:
         move(world, repo, [RefChange(f"refs/heads/{base}", base_sha, sha)], actor, force=[False])
     except RefRefusal as refusal:
@@ -125,8 +126,13 @@ def landing_commit(world: World, pull: PullRequest, actor: Actor, order: MergeOr
     assert tree is not None
     if order.method == "squash":
         author = signature_of(world, pull.author, order.author_email)
-        return git.write_commit(tree, [base], squash_message(pull, commits, order.title, order.message), author, web)
-    return git.write_commit(tree, [base, pull.head_sha], merge_message(pull, order.title, order.message), author, web)
+        text = squash_message(pull, commits, order.title, order.message)
+        tip = git.write_commit(tree, [base], text, author, web)
+    else:
+        text = merge_message(pull, order.title, order.message)
+        tip = git.write_commit(tree, [base, pull.head_sha], text, author, web)
+    world.signed.add(tip)
+    return tip
 
 
 def _delete_head(world: World, pull: PullRequest, actor: Actor) -> None:

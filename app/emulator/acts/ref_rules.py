@@ -98,7 +98,7 @@ class _Move:
         if rule.type == "required_linear_history":
             return [LINEAR] if self._merges else []
         if rule.type == "required_signatures":
-            return [SIGNED] if self._fresh else []
+            return [SIGNED] if self._unsigned else []
         if rule.type == "merge_queue":
             return [] if created else [THROUGH_QUEUE]
         if rule.type == "pull_request":
@@ -121,7 +121,7 @@ class _Move:
             said.append(FORCE)
         if protection.linear_history and self._merges:
             said.append(LINEAR)
-        if protection.signatures and self._fresh:
+        if protection.signatures and self._unsigned:
             said.append(SIGNED)
         if protection.reviews is not None and not named(protection.review_bypass, self.actor):
             said += self._review_sentences(protection.reviews)
@@ -141,6 +141,10 @@ class _Move:
             return []
         known = [oid for name, oid in git.refs("refs/heads/") + git.refs("refs/tags/") if name != self.ref]
         return git.log(self.new, *(f"^{oid}" for oid in {*known, self.old} - {ZERO} if git.commit(oid) is not None))
+
+    @property
+    def _unsigned(self) -> bool:
+        return any(sha not in self.world.signed for sha in self._fresh)
 
     @property
     def _merges(self) -> bool:

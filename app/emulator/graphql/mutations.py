@@ -88,6 +88,7 @@ class Mutations(
         body = input["message"].get("body")
         message = input["message"]["headline"] + (f"\n\n{body}" if body else "")
         sha = repo.git.write_commit(tree, [head], message, signed, signed)
+        self.request.world.signed.add(sha)
         name = f"refs/heads/{branch}"
         try:
             move(

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from app.emulator.acts.refs import RefRefusal, RuleRefusal, move
 from app.emulator.errors import ApiError, not_found
 from app.emulator.repos import ZERO, RefChange, TreeEntry
-from app.emulator.rest.git_data import decode_content, read_signature
+from app.emulator.rest.git_data import decode_content, read_signature, sign_for_app
 from app.emulator.rest.table import open_repo, render, routes
 from app.emulator.routing import Request, Response
 from app.emulator.state import Repository
@@ -112,6 +112,7 @@ def _commit_path(request: Request, repo: Repository, path: str, blob: str | None
     author = read_signature(request, body.maybe("author", dict) or body.maybe("committer", dict))
     tree = repo.git.write_tree(head, [TreeEntry(path, blob)])
     sha = repo.git.write_commit(tree, [head] if head else [], message, author, author)
+    sign_for_app(request, sha)
     try:
         change = RefChange(f"refs/heads/{branch}", head or ZERO, sha)
         move(request.world, repo, [change], request.identity.actor, force=[False])

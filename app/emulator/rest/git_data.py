@@ -155,7 +155,15 @@ def create_commit(request: Request, owner: str, repo: str) -> Response:
     author = read_signature(request, body.maybe("author", dict))
     committer = read_signature(request, body.maybe("committer", dict)) if "committer" in body else author
     sha = found.git.write_commit(tree_sha, parents, body.need("message", str), author, committer)
+    sign_for_app(request, sha)
     return Response.json(render(request).git_commit(found, sha), 201)
+
+
+def sign_for_app(request: Request, sha: str) -> None:
+    """GitHub signs what an App commits by API in its own name ("Signature verification for bots")."""
+    named = {"author", "committer", "signature"} & request.body.data.keys()
+    if request.identity.installation is not None and not named:
+        request.world.signed.add(sha)
 
 
 def read_signature(request: Request, given: dict[str, Any] | None) -> pygit2.Signature:
