@@ -100,6 +100,7 @@ class RefusalWorld:
         self._commits()
         self._pulls()
         self._issues()
+        self._projects()
         self._checks()
         self._moved()
         self.clone = self.folder / "clone"
@@ -263,7 +264,7 @@ class RefusalWorld:
         self.clients["dev"].put(f"/repos/octo/demo/issues/{locked['number']}/lock").raise_for_status()
         dbids = {
             name: self._app("GET", f"/repos/octo/demo/issues/{i['number']}")
-            for name, i in (("issue", issue), ("child", child), ("locked", locked))
+            for name, i in (("issue", issue), ("child", child), ("locked", locked), ("parent", other))
         }
         self._app("POST", f"/repos/octo/demo/issues/{other['number']}/sub_issues", sub_issue_id=dbids["child"]["id"])
         self._app("POST", "/repos/octo/demo/labels", name="bug", color="ff0000") if not self._has_label("bug") else None
@@ -272,9 +273,30 @@ class RefusalWorld:
             "issue": number,
             "issue_id": dbids["issue"]["node_id"],
             "locked": locked["number"],
+            "child": child["number"],
+            "parent": other["number"],
             "comment": comment["id"],
             "comment_id": comment["node_id"],
             "long": "x" * 70_000,
+        }
+
+        links = f"/repos/octo/demo/issues/{child['number']}/dependencies/blocked_by"
+        self._app("POST", links, issue_id=dbids["locked"]["id"])
+
+    def _projects(self) -> None:
+        stage = {"name": "Stage", "type": "SINGLE_SELECT", "options": ["Ready", "Done"]}
+        project, other = (self.emulator.project("octo", title, fields=[stage]) for title in ("Plan", "Other"))
+        self.emulator.project("dev")
+        fields = {field["name"]: field for field in project["fields"]}
+        item = self._app("POST", "/orgs/octo/projectsV2/1/items", type="Issue", id=self.values["issue_dbid"])
+        self.values |= {
+            "project_id": project["node_id"],
+            "other_project_id": other["node_id"],
+            "item": item["id"],
+            "item_id": item["node_id"],
+            "stage": fields["Stage"]["id"],
+            "stage_id": fields["Stage"]["node_id"],
+            "title_id": fields["Title"]["node_id"],
         }
 
     def _checks(self) -> None:
