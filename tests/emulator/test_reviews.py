@@ -114,6 +114,21 @@ def test_the_last_pusher_does_not_count(world: World) -> None:
     assert merge(world.bot, number).status_code == 200
 
 
+def test_a_merge_of_the_base_leaves_approvals_alone(world: World) -> None:
+    rule = pull_request_rule(1, dismiss_stale_reviews_on_push=True, require_last_push_approval=True)
+    ruleset(admin(world), rule)
+    number = world.open_pull()["number"]
+    world.emulator.commit(REPO, {"other.txt": "x\n"}, branch="release-1")
+    review(world.dev, number)
+    head = world.head("42-x")
+    merged = world.dev.post(f"{BASE}/merges", json={"base": "42-x", "head": "release-1"})
+    assert merged.status_code == 201
+    assert world.pull(number)["head"]["sha"] != head
+    assert decision(world, number) == "APPROVED"
+    world.bot.patch(f"{BASE}/git/refs/heads/42-x", json={"sha": world.commit(world.head("42-x"), "more")})
+    assert decision(world, number) == "REVIEW_REQUIRED"
+
+
 def test_code_owners(world: World) -> None:
     mara = reviewer(world, "mara")
     owners = "*.md @nobody\na.txt @mara @dev\n"

@@ -34,11 +34,32 @@ def can_write(world: World, pull: PullRequest, review: Review) -> bool:
 
 
 def last_pusher(pull: PullRequest) -> Account:
-    """Who put the present head onto the head branch."""
-    if pull.head_repo is None:
-        return pull.author
+    """Who made the last push that changed what there is to review; bringing the base in is none."""
     home = pull.head_repo
-    return home.guard.pushers.get((pull.head_ref, pull.head_sha), pull.author) if home is not None else pull.author
+    if home is None:
+        return pull.author
+    pushes = [(sha, who) for (branch, sha), who in home.guard.pushers.items() if branch == pull.head_ref]
+    known = [sha for sha, _ in pushes]
+    if pull.head_sha not in known:
+        return pull.author
+    at = known.index(pull.head_sha)
+    while at > 0 and same_changes(pull, known[at - 1], known[at]):
+        at -= 1
+    return pushes[at][1]
+
+
+def same_changes(pull: PullRequest, old: str, new: str) -> bool:
+    """Do two heads propose the same changes to the base, as before and after a merge of the base into the head?"""
+    git, base = pull.repo.git, pull.repo.git.branch(pull.base_ref)
+    if old == new:
+        return True
+    if base is None or git.commit(old) is None or git.commit(new) is None:
+        return False
+    starts = [git.merge_base(base, head) for head in (old, new)]
+    if None in starts:
+        return False
+    before, after = (git.diff(start, head).patchid for start, head in zip(starts, (old, new), strict=True) if start)
+    return bool(before == after)
 
 
 def review_sentences(world: World, pull: PullRequest, rule: ReviewRule) -> list[str]:
@@ -56,8 +77,8 @@ def review_sentences(world: World, pull: PullRequest, rule: ReviewRule) -> list[
         )
     if rule.code_owners:
         said += _owner_sentences(world, pull, approvals)
-    pusher = last_pusher(pull)
-    fresh = [a for a in approvals if a.author is not pusher and a.commit_id == pull.head_sha]
+    pusher = last_pusher(pull) if rule.last_push_approval else None
+    fresh = [a for a in approvals if a.author is not pusher and same_changes(pull, a.commit_id, pull.head_sha)]
     if rule.last_push_approval and not fresh:
         said.append("New changes require approval from someone other than the last pusher.")
     if rule.conversation_resolution:
@@ -67,7 +88,8 @@ def review_sentences(world: World, pull: PullRequest, rule: ReviewRule) -> list[
 
 def conversation_sentences(pull: PullRequest) -> list[str]:
     """The sentence about open conversations, or nothing."""
-    if all(thread.resolved_by is not None for thread in pull.threads):
+    told = [t for t in pull.threads if any(c.review.state != "PENDING" for c in t.comments)]
+    if all(thread.resolved_by is not None for thread in told):
         return []
     return ["A conversation must be resolved before this pull request can be merged."]
 

@@ -7,6 +7,7 @@ from typing import Any
 from app.emulator.acts.branch_rules import review_rules
 from app.emulator.acts.events import announce, record
 from app.emulator.acts.issue_events import touch
+from app.emulator.acts.review_rules import same_changes
 from app.emulator.errors import ApiError
 from app.emulator.guard_state import Review, ReviewComment
 from app.emulator.render import Render
@@ -111,11 +112,12 @@ def dismiss_review(world: World, review: Review, message: str, actor: Actor) -> 
 
 
 def dismiss_stale(world: World, pull: PullRequest, actor: Actor) -> None:
-    """After a push: dismiss approvals of older commits where the base branch asks for it."""
+    """After a push: dismiss approvals of other changes where the base branch asks for it; a merge of the base into
+    the head leaves them."""
     if not any(rule.dismiss_stale for rule in review_rules(pull.repo, pull.base_ref)):
         return
     for review in pull.reviews:
-        if review.state == "APPROVED" and review.commit_id != pull.head_sha:
+        if review.state == "APPROVED" and not same_changes(pull, review.commit_id, pull.head_sha):
             dismiss_review(world, review, "", actor)
 
 
