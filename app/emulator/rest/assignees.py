@@ -11,14 +11,14 @@ from app.emulator.state import Repository
 
 @routes.add("GET", "/repos/{owner}/{repo}/assignees")
 def assignees(request: Request, owner: str, repo: str) -> Response:
-    found = open_repo(request, owner, repo, "read")
+    found = open_repo(request, owner, repo, "read", "issues", "pull_requests")
     people = [a for a in request.world.accounts.values() if acts.assignable(found, a)]
     return paginated(request, people, render(request).account)
 
 
 @routes.add("GET", "/repos/{owner}/{repo}/assignees/{login}")
 def check_assignee(request: Request, owner: str, repo: str, login: str) -> Response:
-    found = open_repo(request, owner, repo, "read")
+    found = open_repo(request, owner, repo, "read", "issues", "pull_requests")
     return _checked(request, found, login)
 
 

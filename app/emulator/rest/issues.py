@@ -12,7 +12,7 @@ from app.emulator.acts.locking import lock, unlock
 from app.emulator.acts.milestones import set_milestone
 from app.emulator.auth import require
 from app.emulator.errors import ApiError, invalid, not_found
-from app.emulator.rest.table import find_issue, names, open_repo, render, routes
+from app.emulator.rest.table import accepted, find_issue, names, open_repo, render, routes, writing_level
 from app.emulator.routing import Body, Request, Response, paginated
 from app.emulator.search import in_milestone
 from app.emulator.state import Issue, Milestone, PullRequest, Repository, TimelineEvent
@@ -24,7 +24,7 @@ _REASONS = ("completed", "not_planned", "reopened", "duplicate")
 
 @routes.add("GET", "/repos/{owner}/{repo}/issues")
 def issues(request: Request, owner: str, repo: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "issues", "pull_requests")
+    found = open_repo(request, owner, repo, "read", "issues")
     query = request.query
     state = query.get("state", "open")
     if state not in ("open", "closed", "all"):
@@ -58,6 +58,7 @@ def _sort_key(word: str) -> Any:
 @routes.add("POST", "/repos/{owner}/{repo}/issues")
 def create_issue(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "read", "metadata")
+    request.accepted = accepted("write", ("issues",))
     if request.identity.installation is not None:
         require(request.identity, found, "write", "issues")
     elif found.archived:
@@ -99,14 +100,16 @@ def _milestone(repo: Repository, body: Body) -> Milestone | None:
 
 @routes.add("GET", "/repos/{owner}/{repo}/issues/{number:int}")
 def issue(request: Request, owner: str, repo: str, number: str) -> Response:
-    found = open_repo(request, owner, repo, "read")
-    return Response.json(render(request).issue(find_issue(request, found, number)))
+    found = open_repo(request, owner, repo, "read", "issues")
+    if int(number) not in found.issues:
+        raise not_found()
+    return Response.json(render(request).issue(found.issues[int(number)]))
 
 
 @routes.add("PATCH", "/repos/{owner}/{repo}/issues/{number:int}")
 def change_issue(request: Request, owner: str, repo: str, number: str) -> Response:
     found = open_repo(request, owner, repo, "read")
-    target = find_issue(request, found, number)
+    target = find_issue(request, found, number, writing_level(request))
     body = request.body
     permissions = ("issues", "pull_requests") if target.is_pull else ("issues",)
     may_write = any(request.identity.allows(found, p, "write") for p in permissions)
@@ -193,7 +196,7 @@ def _is_event(entry: TimelineEvent) -> bool:
 
 @routes.add("GET", "/repos/{owner}/{repo}/issues/events")
 def repository_events(request: Request, owner: str, repo: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "issues", "pull_requests")
+    found = open_repo(request, owner, repo, "read", "issues")
     entries = [(e, i) for i in found.issues.values() for e in i.timeline if _is_event(e)]
     entries.sort(key=lambda pair: pair[0].id, reverse=True)
     return paginated(request, entries, lambda pair: _event_of_issue(request, *pair))

@@ -59,7 +59,7 @@ def _mergeable(request: Request, owner: str, repo: str, number: str) -> tuple[Re
 
 @routes.add("GET", "/repos/{owner}/{repo}/pulls/{number:int}/merge")
 def is_merged(request: Request, owner: str, repo: str, number: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "contents")
+    found = open_repo(request, owner, repo, "read", "pull_requests")
     if not find_pull(found, number).merged:
         raise not_found()
     return Response(204)

@@ -8,7 +8,7 @@ from app.emulator.acts.mergeability import look
 from app.emulator.auth import require
 from app.emulator.errors import invalid
 from app.emulator.rest.commits import changed_files
-from app.emulator.rest.table import accepted, find_pull, open_repo, render, routes
+from app.emulator.rest.table import accepted, find_pull, open_repo, render, routes, writing_level
 from app.emulator.routing import Request, Response, paginated
 from app.emulator.state import PullRequest
 
@@ -64,7 +64,7 @@ def create_pull(request: Request, owner: str, repo: str) -> Response:
 
 @routes.add("GET", "/repos/{owner}/{repo}/pulls/{number:int}")
 def pull(request: Request, owner: str, repo: str, number: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "pull_requests")
+    found = open_repo(request, owner, repo, "read", "contents", "pull_requests")
     target = find_pull(found, number)
     form = next((f for f in ("diff", "patch") if f".{f}" in request.headers.get("accept", "")), None)
     if form is not None:
@@ -82,7 +82,7 @@ def _raw(target: PullRequest, form: str) -> Response:
 
 @routes.add("PATCH", "/repos/{owner}/{repo}/pulls/{number:int}")
 def change_pull(request: Request, owner: str, repo: str, number: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "pull_requests")
+    found = open_repo(request, owner, repo, writing_level(request), "pull_requests")
     request.accepted = accepted("write", ("pull_requests",))
     target = find_pull(found, number)
     if request.identity.user is None or target.author is not request.identity.user:

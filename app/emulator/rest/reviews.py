@@ -9,7 +9,7 @@ from app.emulator.auth import require
 from app.emulator.errors import ApiError, not_found
 from app.emulator.guard_state import Review
 from app.emulator.render_reviews import show_review, show_review_comment
-from app.emulator.rest.table import find_pull, names, open_repo, render, routes
+from app.emulator.rest.table import accepted, find_pull, names, open_repo, render, routes, writing_level
 from app.emulator.routing import Body, Request, Response, paginated
 from app.emulator.state import PullRequest
 
@@ -18,10 +18,10 @@ _PULL = "/repos/{owner}/{repo}/pulls/{number:int}"
 
 def writable_pull(request: Request, owner: str, repo: str, number: str) -> PullRequest:
     """A pull request this identity may review or comment on."""
-    found = open_repo(request, owner, repo, "read", "pull_requests")
-    identity = request.identity
-    if identity.user is None or identity.installation is not None:
-        require(identity, found, "write", "pull_requests")
+    found = open_repo(request, owner, repo, writing_level(request), "pull_requests")
+    request.accepted = accepted("write", ("pull_requests",))
+    if request.identity.user is None:
+        require(request.identity, found, "write", "pull_requests")
     return find_pull(found, number)
 
 
@@ -139,8 +139,7 @@ def requested(request: Request, owner: str, repo: str, number: str) -> Response:
 
 
 def _asked(request: Request, owner: str, repo: str, number: str) -> PullRequest:
-    found = open_repo(request, owner, repo, "read")
-    require(request.identity, found, "write", "pull_requests")
+    found = open_repo(request, owner, repo, "write", "pull_requests")
     if request.body.get("team_reviewers", list, []):
         raise ApiError(501, "The emulator does not serve teams yet")
     return find_pull(found, number)

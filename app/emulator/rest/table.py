@@ -25,6 +25,12 @@ def accepted(level: str, permissions: tuple[str, ...]) -> str:
     return "; ".join(f"{name}={level}" for name in permissions)
 
 
+def writing_level(request: Request) -> str:
+    """What is asked at the door of a write that a person may do to his own things: an App needs the write permission
+    at once, a person's right depends on whose thing it is."""
+    return "write" if request.identity.installation is not None else "read"
+
+
 def find_issue(request: Request, repo: Repository, number: str, level: str = "read") -> Issue:
     """An Issue or pull request by number; a pull request may also be reached by its own permission."""
     issue = repo.issues.get(int(number))
