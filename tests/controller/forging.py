@@ -9,7 +9,7 @@ from typing import Any
 from loop_world import Agent
 
 from app.domain.token import kid_of, read, secret_of
-from app.ledger.codec import blob_bytes, commit_bytes, draft_text, dump_fields, tree_bytes
+from app.ledger.codec import blob_bytes, commit_bytes, draft_text, encoded, tree_bytes
 from app.ledger.seals import LeaseSealer, split_message
 
 
@@ -42,7 +42,7 @@ def commit(
         ref=agent.grant.ledger_ref,
         parent=parent,
         code_parent=code_parent or (fields.get("published") or {}).get("sha"),
-        record_text=dump_fields(fields),
+        record_text=encoded(fields).decode(),  # unlike `dump_fields`, whatever a reader would say to it
         event="pushed by hand",
         repository_id=agent.grant.repository.id,
         sealer=LeaseSealer(kid_of(token), generation, nonce, secret_of(token)),

@@ -143,7 +143,7 @@ def test_adding_again_returns_the_same_item_and_tells_nothing(board: Board) -> N
         ),
         ("Status", {"singleSelectOptionId": "00000000"}, "The single select option Id does not belong to the field"),
         ("Sprint", {"text": "x"}, "Did not receive an iteration Id to update a field of type iteration"),
-        ("Sprint", {"iterationId": "nope"}, "The iteration Id does not belong to the field"),
+        ("Sprint", {"iterationId": "nope"}, "This iteration is none of the field"),
         ("Points", {"text": "1"}, "Did not receive a number value to update a field of type number"),
         ("Note", {"number": 1}, "Did not receive a text value to update a field of type text"),
         ("Due", {"text": "2027-01-01"}, "Did not receive a date value to update a field of type date"),
@@ -178,7 +178,7 @@ def test_an_archived_item_cannot_be_changed(board: Board) -> None:
     args = {"p": board.project["node_id"], "i": board.item}
     archived = board.app.graphql(act % "archiveProjectV2Item", **args)
     assert archived["data"]["archiveProjectV2Item"]["item"] == {"isArchived": True}
-    assert refusal(board.set("Note", {"text": "x"}))[1] == "The item is archived and cannot be updated"
+    assert refusal(board.set("Note", {"text": "x"}))[1] == "An archived item cannot be changed"
     assert board.add(board.issue["node_id"]) == board.item
     board.app.graphql(act % "unarchiveProjectV2Item", **args)
     assert "errors" not in board.set("Note", {"text": "x"})

@@ -101,7 +101,7 @@ def checked_value(field: ProjectField, given: Mapping[str, Any]) -> str | float:
     if field.type == "SINGLE_SELECT" and field.option(value) is None:
         raise ApiError(422, "The single select option Id does not belong to the field")
     if field.type == "ITERATION" and field.iteration(value) is None:
-        raise ApiError(422, "The iteration Id does not belong to the field")
+        raise ApiError(422, "This iteration is none of the field")
     if field.type == "NUMBER":
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise ApiError(422, "The value is not a number")

@@ -18,7 +18,7 @@ def set_value(
 ) -> FieldValue:
     """Set one field of an item. There is no compare-and-set: the last writer wins. Raises 422."""
     if item.archived_at is not None:
-        raise ApiError(422, "The item is archived and cannot be updated")
+        raise ApiError(422, "An archived item cannot be changed")
     value = checked_value(field, given)
     now, kept = world.clock.stamp(), item.values.get(field.id)
     before = _shown(field, kept)
@@ -35,7 +35,7 @@ def set_value(
 def clear_value(world: World, item: ProjectItem, field: ProjectField, actor: Actor) -> None:
     """Empty one field of an item. Raises 422."""
     if item.archived_at is not None:
-        raise ApiError(422, "Cannot clear the field as the item is archived")
+        raise ApiError(422, "An archived item cannot be changed")
     if field.type not in WRITABLE:
         raise ApiError(422, f"The field of type {field.type.lower()} is currently not supported.")
     kept = item.values.pop(field.id, None)

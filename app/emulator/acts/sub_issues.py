@@ -37,20 +37,17 @@ def _complaints(parent: Issue, child: Issue, replace_parent: bool) -> list[str]:
     if child is parent:
         return ["Sub issue cannot be the same as the parent issue"]
     if child.repo.owner is not parent.repo.owner:
-        return ["Sub issue must have the same owner as the parent"]
+        return ["A sub-issue belongs to the owner of its parent"]
     if child.parent is parent:
         return ["Issue may not contain duplicate sub-issues", "Sub issue may only have one parent"]
     if child.parent is not None and not replace_parent:
         return ["Sub issue may only have one parent"]
     if child in _ancestors(parent):
-        return ["Sub issue may not create a circular dependency"]
+        return ["An Issue cannot stand below itself"]
     if len(parent.sub_issues) >= MAX_SUB_ISSUES:
         return [f"Parent cannot have more than {MAX_SUB_ISSUES} sub-issues"]
     if len(list(_ancestors(parent))) + 1 + _height(child) > MAX_LAYERS:
-        return [
-            f"You can’t add more than {MAX_LAYERS} layers of sub-issues. "
-            "To add a sub-issue, remove a parent issue at any level."
-        ]
+        return [f"Sub-issues stand at most {MAX_LAYERS} layers deep"]
     return []
 
 
