@@ -263,6 +263,10 @@ class GitRepo:
             return False
         return bool(self.pg.descendant_of(new, old))
 
+    def goes_on(self, old: str, new: str) -> bool:
+        """May a ref move from one to the other without force? Blobs and trees have no history to lose."""
+        return self.is_ancestor(old, new) or {self.kind(old), self.kind(new)} <= {"blob", "tree"}
+
     def ahead_behind(self, head: str, base: str) -> tuple[int, int]:
         """Commits only in head, commits only in base."""
         ahead, behind = self.pg.ahead_behind(head, base)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
@@ -12,15 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from npm_client import packages
 from outsiders import REPO, Outside
 
 HERE = Path(__file__).parent
-_SPEC = importlib.util.spec_from_file_location("npm_packages", HERE.parent / "npm" / "packages.py")
-assert _SPEC is not None
-assert _SPEC.loader is not None
-packages = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(packages)
-
 pytestmark = packages.needs_packages
 SECRET = "hook secret"
 

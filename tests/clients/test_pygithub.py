@@ -111,6 +111,38 @@ def test_a_release_branch_from_git_objects(connect: Connect, outside: Outside) -
         repo.get_git_ref("heads/release/1.0")
 
 
+def test_refs_of_every_kind_and_their_refusals(connect: Connect) -> None:
+    """The dialogue that xmo-odoo/dummy_central holds with GitHub itself and with its own stand-in."""
+    repo = connect("dev").get_repo(REPO)
+    blob = repo.create_git_blob("test", "utf-8").sha
+
+    def refused(name: str, sha: str) -> str:
+        with pytest.raises(GithubException) as refusal:
+            repo.create_git_ref(name, sha)
+        assert refusal.value.status == 422
+        return str(refusal.value.data["message"])
+
+    assert refused("refs/heads/missing", "e" * 40) == "Object does not exist"
+    assert refused("refs/heads/blob", blob) == "Reference update failed"
+    assert refused("refs/blob", blob) == "Reference name must contain at least three slash-separated components."
+    assert refused("others/blob", blob) == "Reference name must start with 'refs/'."
+    ref = repo.create_git_ref("refs/others/blob", blob)
+    assert (ref.object.type, ref.object.sha) == ("blob", blob)
+    assert refused("refs/others/blob", blob) == "Reference already exists"
+    other = repo.create_git_blob("test2", "utf-8").sha
+    ref.edit(other)
+    assert repo.get_git_ref("others/blob").object.sha == other
+    assert "refs/others/blob" in [r.ref for r in repo.get_git_matching_refs("")]
+    ref.delete()
+    with pytest.raises(GithubException) as gone:
+        ref.delete()
+    assert (gone.value.status, gone.value.data["message"]) == (422, "Reference does not exist")
+    empty = connect("dev").get_user().create_repo("empty")  # type: ignore[union-attr]
+    with pytest.raises(GithubException) as bare:
+        empty.create_git_ref("refs/heads/missing", "e" * 40)
+    assert (bare.value.status, bare.value.data["message"]) == (409, "Git Repository is empty.")
+
+
 def test_a_pull_request_with_reviews_statuses_and_a_merge(connect: Connect) -> None:
     repo = connect("dev").get_repo(REPO)
     pull = repo.create_pull("main", "42-x", title="Add a", body="Please", draft=True)

@@ -85,7 +85,7 @@ def _check_target(git: GitRepo, name: str, old: str, new: str, forced: bool) -> 
         raise RefRefusal(f"there is no object {new}")
     if name.startswith("refs/heads/") and kind != "commit":
         raise RefRefusal("a branch must point at a commit")
-    if old != ZERO and not forced and not git.is_ancestor(old, new):
+    if old != ZERO and not forced and not git.goes_on(old, new):
         raise RefRefusal("not a fast forward")
 
 

@@ -34,9 +34,7 @@ def create_ref(request: Request, owner: str, repo: str) -> Response:
     name, sha = body.need("ref", str), body.need("sha", str)
     _not_empty(found)
     if not is_ref_name(name):
-        raise ApiError(
-            422, "Reference name is invalid" if name.startswith("refs/") else "Reference must start with refs/"
-        )
+        raise ApiError(422, _name_refusal(name))
     if found.git.kind(sha) is None:
         raise ApiError(422, "Object does not exist")
     if found.git.ref(name) is not None:
@@ -55,7 +53,7 @@ def update_ref(request: Request, owner: str, repo: str, ref: str) -> Response:
         raise ApiError(422, "Reference does not exist")
     if found.git.kind(sha) is None:
         raise ApiError(500, "Server Error")
-    if not force and not found.git.is_ancestor(old, sha):
+    if not force and not found.git.goes_on(old, sha):
         raise ApiError(422, "Update is not a fast forward")
     _move(request, found, RefChange(name, old, sha), force=force)
     return Response.json(render(request).ref(found, name, sha))
@@ -85,3 +83,11 @@ def _move(request: Request, repo: Repository, change: RefChange, *, force: bool)
 def _not_empty(repo: Repository) -> None:
     if repo.git.is_empty():
         raise ApiError(409, "Git Repository is empty.")
+
+
+def _name_refusal(name: str) -> str:
+    if not name.startswith("refs/"):
+        return "Reference name must start with 'refs/'."
+    if name.count("/") < 2:
+        return "Reference name must contain at least three slash-separated components."
+    return "Reference name is invalid"
