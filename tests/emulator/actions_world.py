@@ -70,9 +70,10 @@ class Stage:
         return dict(self.bot.get(f"{BASE}/runs/{number}").json())
 
     def wait(self, number: int, status: str = "completed", attempt: int = 1) -> dict[str, Any]:
-        return wait_until(
-            lambda: self.run(number), lambda r: r["status"] == status and r["run_attempt"] == attempt, f"run {status}"
-        )
+        def there(run: dict[str, Any]) -> bool:
+            return bool(run["status"] == status and run["run_attempt"] == attempt)
+
+        return dict(wait_until(lambda: self.run(number), there, f"run {status}"))
 
     def read(self, name: str) -> Any:
         return json.loads((self.folder / name).read_text())
