@@ -16,6 +16,7 @@ FIRST, LATEST = SUPPORTED = ("2022-11-28", "2026-03-10")
 HEADER = "x-github-api-version"
 # What 2026-03-10 no longer shows, each with a member by which the thing that had it is known.
 _GONE = (("assignee", "assignees"), ("merge_commit_sha", "merged_at"), ("has_downloads", "full_name"))
+_GONE_AT = {"/rate_limit": ("rate",), "/": ("authorizations_url", "hub_url")}
 
 
 def asked_for(request: Request) -> str:
@@ -36,8 +37,8 @@ def as_of(version: str, request: Request, response: Response) -> Response:
     if version == FIRST or "json" not in response.headers.get("content-type", ""):
         return response
     shown = _without(json.loads(response.body))
-    if request.path == "/rate_limit":
-        del shown["rate"]
+    for name in _GONE_AT.get(request.path, ()):
+        del shown[name]
     response.body = json.dumps(shown, separators=(",", ":"), ensure_ascii=False).encode()
     return response
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from app.emulator.acts import comments as comment_acts
 from app.emulator.acts import issues as issue_acts
 from app.emulator.acts import refs as ref_acts
-from app.emulator.acts.events import announce_installation
+from app.emulator.acts.events import announce_installation, announce_reach, listed
 from app.emulator.browsers import from_elsewhere
 from app.emulator.errors import ApiError
 from app.emulator.render import Render
@@ -191,7 +191,9 @@ def add_installation(server: Server, request: Request) -> Any:
     )
     world.installations[installation.id] = installation
     covered = [r for r in world.repos.values() if installation.covers(r)]
-    announce_installation(world, installation, "installation", "created", Actor(account), repositories=_short(covered))
+    announce_installation(
+        world, installation, "installation", "created", Actor(account), repositories=[listed(r) for r in covered]
+    )
     return Render(world).installation(installation)
 
 
@@ -199,13 +201,6 @@ def _selection(server: Server, account: Account, wanted: Any) -> set[int] | None
     if wanted == "all":
         return None
     return {_repo(server, f"{account.login}/{str(name).rpartition('/')[2]}").id for name in wanted}
-
-
-def _short(repos: list[Repository]) -> list[dict[str, Any]]:
-    return [
-        {"id": r.id, "node_id": r.node_id, "name": r.name, "full_name": r.full_name, "private": r.private}
-        for r in repos
-    ]
 
 
 @router.add("PATCH", "/installations/{number:int}")
@@ -226,18 +221,9 @@ def change_installation(server: Server, request: Request, number: str) -> Any:
         before = {r.id for r in world.repos.values() if installation.covers(r)}
         installation.repositories = _selection(server, installation.account, body.data["repositories"])
         after = {r.id for r in world.repos.values() if installation.covers(r)}
-        added = _short([world.repos[i] for i in after - before])
-        removed = _short([world.repos[i] for i in before - after])
-        announce_installation(
-            world,
-            installation,
-            "installation_repositories",
-            "added" if added else "removed",
-            actor,
-            repositories_added=added,
-            repositories_removed=removed,
-            repository_selection="all" if installation.repositories is None else "selected",
-        )
+        for action, numbers in (("removed", before - after), ("added", after - before)):
+            if numbers:
+                announce_reach(world, installation, action, [world.repos[n] for n in numbers], actor)
     return Render(world).installation(installation)
 
 

@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 # What the timeline knows beyond what REST tells of it.
+# What REST calls the Issue at the other end of a link.
+_LINKS = {
+    "sub_issue": "sub_issue",
+    "parent": "parent_issue",
+    "blocking_issue": "blocked_by",
+    "blocked_issue": "blocking",
+}
 _UNSAID = ("closer", "from_ref", "to_ref", "before_commit", "after_commit")
 REACTIONS = ("+1", "-1", "laugh", "confused", "heart", "hooray", "eyes", "rocket")
 
@@ -66,6 +73,8 @@ class IssueRender:
 
         def repository(self, repo: Repository, role: str | None = None) -> Json: ...
 
+        def short_repository(self, repo: Repository) -> Json: ...
+
     def label(self, label: Label, repo: Repository) -> Json:
         return {
             "id": label.id,
@@ -75,6 +84,8 @@ class IssueRender:
             "color": label.color,
             "default": label.default,
             "description": label.description,
+            "archived_at": None,
+            "archived_by": None,
         }
 
     def milestone(self, milestone: Milestone, repo: Repository) -> Json:
@@ -201,8 +212,19 @@ class IssueRender:
             shown["minimized"] = {"reason": comment.minimized}
         return shown
 
+    def issue_reference(self, issue: Issue) -> Json:
+        """The Issue at the other end of a link, in short."""
+        return {
+            "number": issue.number,
+            "title": issue.title,
+            "state": issue.state,
+            "state_reason": issue.state_reason,
+            "repository": self.short_repository(issue.repo),
+            "issue_type": None,
+        }
+
     def timeline_event(self, event: TimelineEvent, issue: Issue) -> Json:
-        """An entry of a timeline. Links to other Issues are shown for cross-references only, as by GitHub."""
+        """An entry of a timeline."""
         source = event.data.get("source")
         if event.event == "cross-referenced" and isinstance(source, Issue):
             return {
@@ -236,6 +258,8 @@ class IssueRender:
                 shown[key] = {"name": value.name, "color": value.color}
             elif isinstance(value, Milestone):
                 shown[key] = {"title": value.title}
+            elif isinstance(value, Issue) and key in _LINKS:
+                shown[_LINKS[key]] = self.issue_reference(value)
             elif not isinstance(value, Issue | Account) and key not in _UNSAID:
                 shown[key] = value
         if shown["commit_id"] is not None:

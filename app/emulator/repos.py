@@ -191,8 +191,9 @@ class GitRepo:
             return None
 
     def resolve_commit(self, name: str) -> str | None:
-        """The commit a branch, tag, full ref or SHA names, or None."""
-        for ref in (f"refs/heads/{name}", f"refs/tags/{name}", name if name.startswith("refs/") else ""):
+        """The commit a branch, tag, ref (``refs/heads/x`` or ``heads/x``) or SHA names, or None."""
+        full = name if name.startswith("refs/") else f"refs/{name}" if name.startswith(("heads/", "tags/")) else ""
+        for ref in (f"refs/heads/{name}", f"refs/tags/{name}", full):
             target = self.ref(ref) if ref else None
             if target is not None:
                 commit = self.commit(target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from app.emulator.event_permissions import may_hear
@@ -77,6 +78,35 @@ def announce_installation(
         "sender": render.account(actor.account),
     } | extra
     world.deliveries.record(installation.app, event, payload, installation)
+
+
+def announce_reach(
+    world: World, installation: Installation, action: str, repos: Sequence[Repository], actor: Actor
+) -> None:
+    """Tell the App that its installation reaches more repositories ("added") or fewer ("removed")."""
+    lists: dict[str, list[dict[str, Any]]] = {"repositories_added": [], "repositories_removed": []}
+    lists[f"repositories_{action}"] = [listed(repo) for repo in repos]
+    announce_installation(
+        world,
+        installation,
+        "installation_repositories",
+        action,
+        actor,
+        **lists,
+        repository_selection="all" if installation.repositories is None else "selected",
+        requester=None,
+    )
+
+
+def listed(repo: Repository) -> dict[str, Any]:
+    """A repository as the events of an installation list it."""
+    return {
+        "id": repo.id,
+        "node_id": repo.node_id,
+        "name": repo.name,
+        "full_name": repo.full_name,
+        "private": repo.private,
+    }
 
 
 def record(world: World, issue: Issue, event: str, actor: Actor | None, **data: Any) -> TimelineEvent:

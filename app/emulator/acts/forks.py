@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from app.emulator.acts.events import announce, announce_installation
+from app.emulator.acts.events import announce, announce_reach
 from app.emulator.errors import ApiError
 from app.emulator.render import Render
 from app.emulator.state import Account, Actor, Repository
@@ -74,23 +72,5 @@ def _free_name(world: World, owner: Account, name: str) -> str:
 
 
 def _tell_installations(world: World, repo: Repository, action: str, actor: Actor) -> None:
-    short = {
-        "id": repo.id,
-        "node_id": repo.node_id,
-        "name": repo.name,
-        "full_name": repo.full_name,
-        "private": repo.private,
-    }
     for installation in world.installations_on(repo):
-        lists: dict[str, list[dict[str, Any]]] = {"repositories_added": [], "repositories_removed": []}
-        lists[f"repositories_{action}"] = [short]
-        announce_installation(
-            world,
-            installation,
-            "installation_repositories",
-            action,
-            actor,
-            **lists,
-            repository_selection="all" if installation.repositories is None else "selected",
-            requester=None,
-        )
+        announce_reach(world, installation, action, [repo], actor)

@@ -8,9 +8,8 @@ reference.
 from __future__ import annotations
 
 import re
-from typing import Any
 
-from app.emulator.acts.events import announce, announce_installation, announce_to_owner
+from app.emulator.acts.events import announce, announce_reach, announce_to_owner
 from app.emulator.errors import ApiError
 from app.emulator.render import Render
 from app.emulator.state import Account, Actor, Repository
@@ -62,27 +61,8 @@ def transfer_repository(world: World, repo: Repository, owner: Account, actor: A
 
 def _tell_installations(world: World, repo: Repository, before: set[int], actor: Actor) -> None:
     after = {i.id for i in world.installations_on(repo, suspended=True)}
-    short = {
-        "id": repo.id,
-        "node_id": repo.node_id,
-        "name": repo.name,
-        "full_name": repo.full_name,
-        "private": repo.private,
-    }
     for number, action in [(n, "removed") for n in before - after] + [(n, "added") for n in after - before]:
-        installation = world.installations[number]
-        lists: dict[str, list[dict[str, Any]]] = {"repositories_added": [], "repositories_removed": []}
-        lists[f"repositories_{action}"] = [short]
-        announce_installation(
-            world,
-            installation,
-            "installation_repositories",
-            action,
-            actor,
-            **lists,
-            repository_selection="all" if installation.repositories is None else "selected",
-            requester=None,
-        )
+        announce_reach(world, world.installations[number], action, [repo], actor)
 
 
 def rename_account(world: World, account: Account, login: str, actor: Actor) -> None:

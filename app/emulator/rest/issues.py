@@ -187,7 +187,7 @@ def issue_events(request: Request, owner: str, repo: str, number: str) -> Respon
     target = find_issue(request, found, number)
     shown = render(request)
     listed = [e for e in target.timeline if _is_event(e)]
-    return paginated(request, listed, lambda e: _without_reason(shown.timeline_event(e, target)))
+    return paginated(request, listed, lambda e: _as_event(shown.timeline_event(e, target)))
 
 
 def _is_event(entry: TimelineEvent) -> bool:
@@ -214,9 +214,10 @@ def repository_event(request: Request, owner: str, repo: str, event_id: str) -> 
 
 def _event_of_issue(request: Request, entry: TimelineEvent, issue: Issue) -> dict[str, Any]:
     shown = render(request)
-    return _without_reason(shown.timeline_event(entry, issue)) | {"issue": shown.issue(issue)}
+    return _as_event(shown.timeline_event(entry, issue)) | {"issue": shown.issue(issue)}
 
 
-def _without_reason(event: dict[str, Any]) -> dict[str, Any]:
-    """An entry of the list of events, which does not say why an Issue was closed."""
-    return {key: value for key, value in event.items() if key != "state_reason"}
+def _as_event(event: dict[str, Any]) -> dict[str, Any]:
+    """An entry of the list of events: it does not say why an Issue was closed, but who assigned somebody."""
+    shown = {key: value for key, value in event.items() if key != "state_reason"}
+    return shown | {"assigner": event["actor"]} if event["event"] in ("assigned", "unassigned") else shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from app.emulator.acts.events import announce_installation
+from app.emulator.acts.events import announce_reach
 from app.emulator.acts.moves import rename_repository, transfer_repository
 from app.emulator.acts.refs import commit_files
 from app.emulator.auth import at_least
@@ -85,16 +85,7 @@ def _create(request: Request, owner: Account) -> Response:
         commit_files(world, repo, repo.default_branch, {"README.md": f"# {repo.name}\n"}, Actor(creator))
     for installation in world.installations.values():
         if installation.account is owner and installation.repositories is None:
-            announce_installation(
-                world,
-                installation,
-                "installation_repositories",
-                "added",
-                Actor(creator),
-                repositories_added=[{"id": repo.id, "name": repo.name, "full_name": repo.full_name}],
-                repositories_removed=[],
-                repository_selection="all",
-            )
+            announce_reach(world, installation, "added", [repo], Actor(creator))
     return Response.json(render(request).repository(repo, "admin") | lineage(request, repo), 201)
 
 

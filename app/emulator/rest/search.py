@@ -34,5 +34,7 @@ def search_issues(request: Request) -> Response:
 
 
 def _item(issue: dict[str, Any]) -> dict[str, Any]:
-    """An Issue as a search shows it: without who closed it, with a score."""
-    return {name: value for name, value in issue.items() if name != "closed_by"} | {"score": 1.0}
+    """An Issue as a search shows it: without who closed it and its parent, with a score."""
+    return {name: value for name, value in issue.items() if name not in ("closed_by", "parent_issue_url")} | {
+        "score": 1.0
+    }
