@@ -3,9 +3,14 @@
 from app.emulator.state import Account, Repository
 from app.emulator.world import World
 
+# Who commits what is made on GitHub itself.
+_WEB_FLOW = Account(19864447, "web-flow", "User", "2016-06-01T00:00:00Z", "GitHub Web Flow")
+
 
 def account_of(world: World, email: str) -> Account | None:
     """The account an e-mail address of a commit belongs to, as GitHub matches it."""
+    if email == "noreply@github.com":
+        return _WEB_FLOW
     return next((a for a in world.accounts.values() if a.email == email), None)
 
 

@@ -61,16 +61,18 @@ def open_pull(
 
     ``maintainer_can_modify`` None: as GitHub presets it, on where it can be granted.
     """
-    if issue is not None and (issue.is_pull or issue.state == "closed"):
+    if issue is not None and issue.is_pull:
+        raise wrong_issue(issue.number, "The specified issue is already attached to a pull request.")
+    if issue is not None and issue.state == "closed":
         raise invalid("PullRequest", "issue")
     check_title("PullRequest", title)
     check_body(world, repo, "PullRequest", body)
     head_sha = head.repo.git.branch(head.branch) if head is not None else None
     base_sha = repo.git.branch(base)
-    if head_sha is None or head is None:
-        raise invalid("PullRequest", "head")
-    if base_sha is None:
-        raise invalid("PullRequest", "base")
+    if head_sha is None or head is None or base_sha is None:
+        missing = [name for name, sha in (("base", base_sha), ("head", head_sha)) if sha is None]
+        wrong = [{"resource": "PullRequest", "field": name, "code": "invalid"} for name in missing]
+        raise ApiError(422, "Validation Failed", wrong)
     if open_pull_for(repo, head.repo, head.branch, base) is not None:
         raise refused_pull(f"A pull request already exists for {head.repo.owner.login}:{head.branch}.")
     fetch_head(repo, head.repo, head_sha)
@@ -88,7 +90,7 @@ def open_pull(
         number=take_number(repo) if issue is None else issue.number,
         repo=repo,
         title=title,
-        body=body,
+        body=body or None,
         author=actor.account,
         app=actor.app,
         created_at=now,
@@ -130,6 +132,12 @@ def _check_history(repo: Repository, head: Head, head_sha: str, base: str, base_
         raise refused_pull(f"The {head.label(repo)} branch has no history in common with {base_label}")
     if repo.git.ahead_behind(head_sha, base_sha)[0] == 0:
         raise refused_pull(f"No commits between {base_label} and {head.label(repo)}")
+
+
+def wrong_issue(number: int, message: str) -> ApiError:
+    """The refusal of an Issue that cannot be made a pull request."""
+    entry = {"value": number, "resource": "PullRequest", "field": "issue", "code": "invalid"}
+    return ApiError(422, message, [entry])
 
 
 def open_pull_for(repo: Repository, head_repo: Repository | None, head: str, base: str) -> PullRequest | None:

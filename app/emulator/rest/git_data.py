@@ -86,7 +86,9 @@ def _tree_entry(git: GitRepo, item: Any) -> TreeEntry:
     if not isinstance(item, dict):
         raise ApiError(422, "Invalid tree info")
     path, mode, kind = item.get("path"), item.get("mode"), item.get("type")
-    if not isinstance(path, str) or not path or path.startswith("/") or ".." in path.split("/"):
+    if isinstance(path, str) and path.startswith("/"):
+        raise ApiError(422, "tree.path cannot start with a slash")
+    if not isinstance(path, str) or not path or ".." in path.split("/"):
         raise ApiError(422, "tree.path contains a malformed path component")
     if "content" not in item and "sha" in item and item["sha"] is None:
         return TreeEntry(path, None)

@@ -53,6 +53,8 @@ def update_ref(request: Request, owner: str, repo: str, ref: str) -> Response:
         raise ApiError(422, "Reference does not exist")
     if found.git.kind(sha) is None:
         raise ApiError(500, "Server Error")
+    if name.startswith("refs/heads/") and found.git.kind(sha) != "commit":
+        raise ApiError(422, "Object is not a commit")
     if not force and not found.git.goes_on(old, sha):
         raise ApiError(422, "Update is not a fast forward")
     _move(request, found, RefChange(name, old, sha), force=force)

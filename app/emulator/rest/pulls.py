@@ -45,7 +45,7 @@ def create_pull(request: Request, owner: str, repo: str) -> Response:
     number = body.maybe("issue", int)
     issue = found.issues.get(number) if number is not None else None
     if number is not None and issue is None:
-        raise invalid("PullRequest", "issue")
+        raise acts.wrong_issue(number, "The specified issue does not exist.")
     body.need("head", str)
     pull = acts.open_pull(
         request.world,
