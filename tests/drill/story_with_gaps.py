@@ -52,7 +52,8 @@ because the observer signs its question by this machine's.
 """
 OF_LEDGER = ("claimed", "service_lost", "recovered")
 """Proofs that hold whatever becomes of the branch."""
-USAGE, GATE_CLOSED, UNAVAILABLE = 2, 4, 7
+# A refusal by GitHub, of a push or a clone, and a gate that is closed have one code.
+REFUSED = GATE_CLOSED = 4
 """Exit codes of the command line, as docs/cli.md publishes them."""
 
 Look = Callable[[], Proof]
@@ -181,7 +182,7 @@ class StoryWithGaps:
             "check": lambda: proofs.check(observer, place),
         }
         with self._off(_pushes_of(person)):
-            self._hands.agent_recovery(person, folder, "push", exit_code=USAGE)
+            self._hands.agent_recovery(person, folder, "push", exit_code=REFUSED)
             gap = self._gap(looks["work_pushed"], "installed", "claimed")
         yield "work_pushed", gap
         with self._off(NEW_PULLS, kind="drop_before"):
@@ -268,7 +269,7 @@ class StoryWithGaps:
             self._hands.agent_recovery(world.second, self._second, "recover", ticket, exit_code=GATE_CLOSED)
             gap = self._gap(look, *BEFORE_RECOVERY[1:])
         with self._off(_clones_of(world.second)):
-            self._hands.agent_recovery(world.second, self._second, "recover", ticket, exit_code=UNAVAILABLE)
+            self._hands.agent_recovery(world.second, self._second, "recover", ticket, exit_code=REFUSED)
             gap = gap.and_also(self._gap(look))
         yield "recovered", gap
         self._hands.agent_recovery(world.second, self._second, "recover", ticket)
@@ -293,7 +294,7 @@ class StoryWithGaps:
             self._hands.do(person, folder, *steps)
             self._hands.note(folder, int(steps[-1]))
             with self._off(_pushes_of(person)):
-                self._hands.agent_recovery(person, folder, "push", exit_code=USAGE)
+                self._hands.agent_recovery(person, folder, "push", exit_code=REFUSED)
                 gap = self._gap(looks[name], *still)
             yield name, gap
             self._hands.agent_recovery(person, folder, "push")
