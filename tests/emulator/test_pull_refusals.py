@@ -87,8 +87,15 @@ def test_an_issue_that_becomes_a_pull_request(world: World) -> None:
     assert (shown["number"], shown["title"], shown["body"]) == (issue["number"], "Do it", "Please")
     assert (shown["user"]["login"], shown["comments"], shown["labels"][0]["name"]) == ("dev", 1, "bug")
     assert world.bot.get(f"{BASE}/issues/{issue['number']}").json()["pull_request"]["url"] == shown["url"]
-    assert errors(world.bot.post(f"{BASE}/pulls", json=given))[0]["field"] == "issue"
-    assert errors(world.bot.post(f"{BASE}/pulls", json=given | {"issue": 99}))[0]["field"] == "issue"
+    for number, words in ((issue["number"], "is already attached to a pull request."), (99, "does not exist.")):
+        refused = world.bot.post(f"{BASE}/pulls", json=given | {"issue": number})
+        assert (refused.status_code, refused.json()["message"]) == (422, f"The specified issue {words}")
+        assert refused.json()["errors"][0] == {
+            "value": number,
+            "resource": "PullRequest",
+            "field": "issue",
+            "code": "invalid",
+        }
 
 
 def test_its_diff_and_its_patches(world: World) -> None:
