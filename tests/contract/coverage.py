@@ -8,6 +8,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from graphql import GraphQLObjectType
@@ -15,8 +16,7 @@ from graphql import GraphQLObjectType
 from app.emulator.faults import DELIVERY_KINDS, REQUEST_KINDS
 from app.emulator.graphql.execute import schema
 from app.emulator.rest import routes
-from tests.contract.description import FIRST_VERSION, Description
-from tests.contract.judging import OPENAPI, called_there
+from tests.contract.judging import called_there, described
 from tests.npm.packages import missing
 
 ROOT = Path(__file__).parents[2]
@@ -48,7 +48,7 @@ def listed() -> str:
 
 def rest() -> Iterator[str]:
     """A table for each of GitHub's areas."""
-    description = Description(OPENAPI, FIRST_VERSION)
+    description = described()
     areas: dict[str, list[str]] = defaultdict(list)
     for route in routes.routes:
         name = f"{route.method} {route.pattern}"
@@ -75,6 +75,7 @@ def fields_of(name: str) -> list[str]:
     return sorted(kind.fields)
 
 
+@cache
 def sent_events() -> list[str]:
     """The events that the emulator's code names where it announces one."""
     trees = [ast.parse(path.read_text()) for path in sorted((ROOT / "app/emulator").rglob("*.py"))]
@@ -89,7 +90,7 @@ def sent_events() -> list[str]:
         if isinstance(node, ast.Call) and _name(node.func) in _SAY:
             found.update(_texts(node.args))
             found.update(*(returned.get(_name(a.func), ()) for a in node.args if isinstance(a, ast.Call)))
-    description = Description(OPENAPI, FIRST_VERSION)
+    description = described()
     return sorted(found & {name.partition("/")[0] for name in description.event_names()})
 
 

@@ -70,6 +70,11 @@ class Caller:
             self.known[known] = shown[member or known]
         return shown
 
+    def graphql(self, query: str, **variables: Any) -> Json:
+        """The data of a GraphQL document, which must have no errors."""
+        answered: Json = self._as["dev"].graphql(query, variables)
+        return answered
+
 
 def text(content: str) -> str:
     """A file's content as the API takes it."""

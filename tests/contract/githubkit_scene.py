@@ -10,6 +10,15 @@ WORKFLOW = (
     "name: Run\non:\n  workflow_dispatch:\njobs:\n  one:\n    runs-on: ubuntu-latest\n    steps:\n      - run: true\n"
 )
 RULES: dict[str, Any] = {"name": "guard", "target": "branch", "enforcement": "active", "rules": [{"type": "deletion"}]}
+QUEUE: dict[str, Any] = {
+    "check_response_timeout_minutes": 5,
+    "grouping_strategy": "ALLGREEN",
+    "max_entries_to_build": 5,
+    "max_entries_to_merge": 5,
+    "merge_method": "MERGE",
+    "min_entries_to_merge": 1,
+    "min_entries_to_merge_wait_minutes": 0,
+}
 PROTECTION: dict[str, Any] = {
     "required_status_checks": {"strict": True, "contexts": ["ci"]},
     "enforce_admins": False,
@@ -135,6 +144,24 @@ def pulls(call: Caller, emulator: Emulator) -> None:
     call("pulls/get-merge-async-result", repo="later", pull_number=later["number"], uuid=uuid)
 
 
+def threads_and_queues(call: Caller, emulator: Emulator) -> None:
+    """What only GraphQL does, or GitHub by itself: for its events."""
+    threads = call.graphql(
+        """query($n:Int!){repository(owner:"octo",name:"demo"){pullRequest(number:$n){
+          reviewThreads(first:1){nodes{id}}}}}""",
+        n=call.known["pull_number"],
+    )["repository"]["pullRequest"]["reviewThreads"]["nodes"]
+    resolve = "mutation($t:ID!){resolveReviewThread(input:{threadId:$t}){thread{isResolved}}}"
+    call.graphql(resolve, t=threads[0]["id"])
+    emulator.repo("octo", "queued", branches={"x": {"x.txt": "x\n"}}, collaborators={"dev": "admin"})
+    rule = {"type": "merge_queue", "parameters": QUEUE}
+    where = {"conditions": {"ref_name": {"include": ["refs/heads/main"], "exclude": []}}}
+    call("repos/create-repo-ruleset", {**RULES, **where, "rules": [rule]}, repo="queued")
+    pull = call("pulls/create", {"title": "Q", "head": "x", "base": "main"}, repo="queued")
+    call("pulls/merge-async", {"merge_action": "merge_queue"}, repo="queued", pull_number=pull["number"])
+    emulator.wait_for("merge_group", "checks_requested")
+
+
 def checks(call: Caller) -> None:
     sha = call.known["commit_sha"]
     note = {"path": "g.txt", "start_line": 1, "end_line": 1, "annotation_level": "notice", "message": "m"}
@@ -246,6 +273,7 @@ def the_app(call: Caller) -> None:
     call("apps/list-repos-accessible-to-installation", who="bot")
 
 
-def the_end(call: Caller) -> None:
+def the_end(call: Caller, emulator: Emulator) -> None:
+    emulator.rename_account("octo", "octocorp")
     call("apps/revoke-installation-access-token", who="bot")
     call("apps/delete-installation", who="app")

@@ -117,7 +117,7 @@ class _Checks:
     """The compiled schemas of one operation at one version, each when it is first needed."""
 
     def __init__(self, route: str, version: str) -> None:
-        operation = _description(version).operation(route)
+        operation = described(version).operation(route)
         if operation is None:
             raise LookupError(route)
         self._operation, self._version = operation, version
@@ -136,7 +136,7 @@ class _Checks:
 
 
 def _validators(schema: Schema, version: str) -> Validators:
-    description = _description(version)
+    description = described(version)
     return tuple(
         jsonschema_rs.Draft202012Validator(each, validate_formats=True)
         for each in (description.complete(schema), description.names(schema))
@@ -144,7 +144,8 @@ def _validators(schema: Schema, version: str) -> Validators:
 
 
 @cache
-def _description(version: str) -> Description:
+def described(version: str = FIRST_VERSION) -> Description:
+    """GitHub's description at a version, read once."""
     return Description(OPENAPI, version)
 
 
@@ -158,5 +159,5 @@ def _operation(route: str, version: str) -> _Checks | None:
 
 @cache
 def _event_validators(name: str) -> Validators | None:
-    schema = _description(FIRST_VERSION).event(name)
+    schema = described(FIRST_VERSION).event(name)
     return None if schema is None else _validators(schema, FIRST_VERSION)

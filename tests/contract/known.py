@@ -105,7 +105,7 @@ OTHER_NAMES: tuple[tuple[str, str, str], ...] = (
         "docs.github.com, Get repository content: omit the path for the root",
     ),
     (
-        r"^(GET /repos/{owner}/{repo})/statuses/{ref}$",
+        r"^(GET /repos/{owner}/{repo})/statuses/{ref\*?}$",
         r"\1/commits/{ref}/statuses",
         "the same description, component pull-request: statuses_url leads there",
     ),
@@ -154,10 +154,22 @@ DEVIATIONS: tuple[Deviation, ...] = (
         "docs.github.com, Troubleshooting the REST API, Validation failed",
     ),
     Deviation(
-        "^event issues/",
-        r'/performed_via_github_app/events/\d+ "(sub_issues|issue_dependencies|projects_v2(_item)?)" is not one of',
-        "Some payloads list the events an App may have subscribed to, and the newest are not in the list.",
-        "the same description, x-webhooks: sub-issues, issue-dependencies, projects-v2, projects-v2-item",
+        "^event ",
+        r'/(performed_via_github_app|app)/events/\d+ "\w+" is not one of',
+        "Some payloads list the events an App may have subscribed to, and the newest are not in their lists.",
+        "the same description, x-webhooks: sub-issues, issue-dependencies, projects-v2, merge-group",
+    ),
+    Deviation(
+        "^event ",
+        r"/(performed_via_github_app|app)/permissions Additional properties are not allowed \('\w+' was unexpected\)",
+        "The same of the newest permissions.",
+        "the same description, component app-permissions: merge_queues",
+    ),
+    Deviation(
+        "^event fork",
+        r"^/forkee Additional properties are not allowed \('has_discussions' was unexpected\)",
+        "Repositories have it since 2022; the description of a fork is a copy from before.",
+        "the same description, component repository-webhooks",
     ),
     Deviation(
         "^event issues/",

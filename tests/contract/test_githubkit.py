@@ -8,9 +8,9 @@ from app.emulator import server as server  # all routes are added on import
 from app.emulator.client import Emulator
 from app.emulator.rest import routes
 from tests.contract import githubkit_scene as scene
-from tests.contract.description import Description
+from tests.contract.coverage import sent_events
 from tests.contract.githubkit_client import Caller
-from tests.contract.judging import OPENAPI, called_there
+from tests.contract.judging import called_there, described
 from tests.npm.packages import needs_packages
 
 pytestmark = needs_packages
@@ -25,9 +25,13 @@ EVERYTHING = dict.fromkeys(
         "statuses",
         "workflows",
         "organization_projects",
+        "merge_queues",
+        "members",
     ),
     "write",
 )
+# These come unasked: an App does not subscribe to them.
+UNASKED = {"installation", "installation_repositories", "installation_target", "ping"}
 # What githubkit 0.16.1 cannot be asked, or the emulator answers with a refusal alone.
 NOT_ASKED = {
     "repos/get-org-rulesets": "rulesets of organizations are not served: 501",
@@ -41,7 +45,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     with Emulator.start(tmp_path_factory.mktemp("emulator")) as emulator:
         tokens = {name: emulator.user(name)["token"] for name in ("dev", "critic", "guest")}
         emulator.org("octo")
-        app = emulator.app("keeper", permissions=EVERYTHING, events=["push"], webhook_url="http://127.0.0.1:9/hook")
+        events = sorted(set(sent_events()) - UNASKED)
+        app = emulator.app("keeper", permissions=EVERYTHING, events=events, webhook_url="http://127.0.0.1:9/hook")
         emulator.repo(
             "octo",
             "demo",
@@ -59,12 +64,15 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
             scene.checks(call)
             scene.guards(call)
             scene.pulls(call, emulator)
+            scene.threads_and_queues(call, emulator)
             scene.actions(call)
             scene.projects(call, emulator)
             scene.the_app(call)
             reads(call)
             scene.ending_runs(call, emulator)
-            scene.the_end(call)
+            scene.the_end(call, emulator)
+            emulator.flush()
+            call.known["events"] = {delivery["event"] for delivery in emulator.deliveries()}
             yield call
 
 
@@ -78,7 +86,7 @@ def reads(call: Caller) -> None:
 
 def served() -> dict[str, str]:
     """GitHub's names of the operations that are served, and their methods."""
-    description = Description(OPENAPI)
+    description = described()
     found = {}
     for route in routes.routes:
         operation = description.operation(called_there(f"{route.method} {route.pattern}"))
@@ -89,6 +97,11 @@ def served() -> dict[str, str]:
 
 def test_every_operation_was_asked(told: Caller) -> None:
     assert sorted(served().keys() - told.called - NOT_ASKED.keys()) == []
+
+
+def test_every_event_was_sent(told: Caller) -> None:
+    """And so was judged by its description, as everything here is."""
+    assert sorted(set(sent_events()) - told.known["events"]) == []
 
 
 def test_every_answer_fits_githubkit_s_model(told: Caller) -> None:

@@ -38,7 +38,7 @@ def fork(
     made.git.fetch(repo.git, *[f"refs/heads/{b}:refs/heads/{b}" for b in branches], "refs/tags/*:refs/tags/*")
     if actor.account is not owner:
         made.collaborators[actor.account.login.lower()] = "admin"
-    announce(world, repo, "fork", {"forkee": Render(world).repository(made)}, actor)
+    announce(world, repo, "fork", {"forkee": Render(world).minimal_repository(made)}, actor)
     _tell_installations(world, made, "added", actor)
     return made
 
