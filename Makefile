@@ -80,4 +80,4 @@ lock: $(STAMP) ## compile the lock files anew from pyproject.toml
 	@echo 'setuptools>=77' | $(subst pyproject.toml,-,$(COMPILE)) -c requirements/all.lock -o requirements/build.lock
 
 clean: ## remove what setup and the tests made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info build
+	rm -rf $(VENV) $(NPM)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info build

@@ -70,6 +70,32 @@ def test_a_later_version_is_judged_by_its_own_description() -> None:
     )
 
 
+def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """Run the tests of a folder with the watch, as if no other watched already."""
+    env = {k: v for k, v in os.environ.items() if k != VARIABLE} | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.contract.watch", *more]
+    return subprocess.run(
+        [*command, "-c", "/dev/null", "--rootdir", str(folder), "."],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_without_the_packages_nothing_is_judged_and_the_run_says_so(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "from tests.npm import packages\npackages.missing = lambda: 'there is no npm here'\n"
+    )
+    (tmp_path / "test_quiet.py").write_text(
+        f"import os\ndef test_nothing_is_kept(): assert {VARIABLE!r} not in os.environ\n"
+    )
+    done = run(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "was not judged by GitHub's description: there is no npm here" in done.stdout
+
+
 @pytest.mark.parametrize("parallel", [[], ["-n", "2"]])
 def test_a_fault_fails_the_run_and_names_the_test(tmp_path: Path, parallel: list[str]) -> None:
     bad = line(REF, 200, SHOWN | {"colour": "red"}).decode()
@@ -81,16 +107,7 @@ def test_a_fault_fails_the_run_and_names_the_test(tmp_path: Path, parallel: list
         f"def test_well(): say({line(REF, 200, SHOWN).decode()!r})\n"
         f"def test_badly(): say({bad!r})\n"
     )
-    env = {k: v for k, v in os.environ.items() if k != VARIABLE} | {"PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.contract.watch", *parallel]
-    done = subprocess.run(
-        [*command, "-c", "/dev/null", "--rootdir", str(tmp_path), "test_said.py"],
-        cwd=tmp_path,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = run(tmp_path, *parallel)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "ERROR test_said.py::test_badly" in done.stdout
     assert f"{REF} 200: / Additional properties are not allowed ('colour' was unexpected)" in done.stdout

@@ -59,7 +59,7 @@ class Watch:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch when GitHub's description is installed; the header says when it is not."""
+    """Watch when GitHub's description is installed."""
     # The controller of parallel workers runs no test itself.
     parallel = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
     if packages.missing() is not None or parallel or VARIABLE in os.environ:
@@ -70,7 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Watch(Path(folder.name)))
 
 
-def pytest_report_header() -> str | None:
-    """Why nothing is judged, when it is not."""
-    reason = packages.missing()
-    return f"what the emulator says is not judged by GitHub's description: {reason}" if reason else None
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Why nothing was judged, when it was not; a header would not be seen in a quiet run."""
+    if reason := packages.missing():
+        terminalreporter.write_line(f"What the emulator said was not judged by GitHub's description: {reason}")
