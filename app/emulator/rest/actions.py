@@ -191,6 +191,13 @@ def _jobs(request: Request, target: WorkflowRun, attempts: list[Attempt]) -> Res
     return paginated(request, listed, lambda x: render(request).job(target, *x), key="jobs")
 
 
+@routes.add("GET", f"{_BASE}/runs/{{number:int}}/artifacts")
+def artifacts(request: Request, owner: str, repo: str, number: str) -> Response:
+    """None: a local command has no way to upload any."""
+    _run(request, open_repo(request, owner, repo, "read", "actions"), number)
+    return paginated(request, [], lambda x: x, key="artifacts")
+
+
 def _find_job(request: Request, repo: Repository, number: str) -> tuple[WorkflowRun, Attempt, Job]:
     for target in request.world.actions.runs_of(repo):
         for attempt in target.attempts:
