@@ -22,6 +22,7 @@ from typing import Any, Self
 import httpx
 
 from app.emulator.acts.refs import move
+from app.emulator.recording import Recorder
 from app.emulator.repos import GitRepo, RefChange
 from app.emulator.server import CONTROL, Server
 from app.emulator.state import Actor, Repository
@@ -82,6 +83,7 @@ class InProcess:
         self.server = Server.at(folder)
         self.server.world.url = URL
         self.server.mounts = dict(mounts or {})
+        self.server.recorder = Recorder.by_environment()
         self.transport = Transport(self.server)
 
     async def __aenter__(self) -> Self:
@@ -92,6 +94,8 @@ class InProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.server.stop()
+        if self.server.recorder is not None:
+            self.server.recorder.close()
 
     def client(self, token: str | None = None) -> httpx.AsyncClient:
         """A client of the REST and GraphQL APIs, with a token if one is given."""

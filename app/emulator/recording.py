@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from app.emulator.routing import Request, Response
 from app.emulator.webhooks import Delivery
@@ -27,6 +27,16 @@ class Recorder:
         folder.mkdir(parents=True, exist_ok=True)
         self._file = os.open(folder / f"{os.getpid()}.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._last_delivery = 0
+
+    @classmethod
+    def by_environment(cls) -> Self | None:
+        """A recorder if the environment names a folder."""
+        folder = os.environ.get(VARIABLE)
+        return cls(Path(folder)) if folder else None
+
+    def close(self) -> None:
+        """Keep nothing more."""
+        os.close(self._file)
 
     def exchange(self, operation: str, request: Request, response: Response) -> None:
         """Keep a REST request and its answer."""

@@ -10,6 +10,7 @@ import pytest
 from emulated import rest
 
 from app.emulator.client import Emulator
+from app.emulator.inprocess import InProcess
 from app.emulator.recording import VARIABLE
 
 
@@ -66,3 +67,10 @@ def test_each_delivery_is_kept_once_also_after_a_reset(kept: tuple[Emulator, htt
     emulator.reset()
     emulator.app("other", permissions={}, webhook_url="http://127.0.0.1:9/")
     assert [line["event"] for line in lines(folder) if "event" in line][3:] == ["ping"]
+
+
+async def test_inside_a_process_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "said"))
+    async with InProcess(tmp_path / "data") as github, github.client() as client:
+        await client.get("/meta")
+    assert [line["operation"] for line in lines(tmp_path / "said")] == ["GET /meta"]
