@@ -222,6 +222,16 @@ class Rounds:
             return Again("adopted permits are settled")
         return Ended(view.now + AFTER_UNANSWERED, "GitHub did not answer a write")
 
+    async def _has_room(self, view: View, name: str) -> bool:
+        parts = name.split("/")
+        above = ["/".join(parts[:depth]) for depth in range(3, len(parts))]
+        if await view.repo.place_of_ref(name) is not None:
+            return False
+        blocking = [ref for ref in above if await view.repo.exact_ref(ref) is not None]
+        for ref in blocking:
+            log.warning("a foreign head is not kept", ticket=view.ticket, because=f"{ref} leaves no room for {name}")
+        return not blocking
+
     async def _restore(self, view: View, standing: Standing, action: RestoreBranch) -> Ended | Again:
         """The branch goes back in the same update as the ledger, so it cannot overwrite what a holder publishes at this
         moment; the foreign head is kept.
@@ -230,8 +240,8 @@ class Rounds:
         also = [RefUpdate(name, action.found or ZERO_SHA, action.published, force=True)]
         if action.found is not None:
             kept = view.ledger.refs.recovered(view.ticket, action.found)
-            # Already kept, or its name blocked by a ref below it: keeping it must not stop the branch from coming back.
-            if not await view.repo.matching_refs(kept.removeprefix("refs/")):
+            # Already kept, or no room for it: keeping it must not stop the branch from coming back.
+            if await self._has_room(view, kept):
                 also.append(RefUpdate(kept, ZERO_SHA, action.found))
         projections = standing.record.projections
         if action.reopen_pr is not None:

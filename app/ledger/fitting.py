@@ -22,8 +22,8 @@ _STEPS = ("completed_steps", "next_steps")
 def fitted(record: Record, request: str | None = None) -> Record:
     """The record as it can be stored; the same one where it fits already.
 
-    `request`: the key whose answer this write brings; it stays, while older answers are dropped first and silently, as
-    they are when there are too many. What only the service writes is never touched, so a record can still be too large
+    `request`: the key whose answer this write brings; it and the newest answer stay, while older ones are dropped first
+    and silently, as they are when there are too many. What only the service writes is never touched, so a record can still be too large
     (`dump` refuses it then). Raises NotStorable on what is no JSON text.
     """
     while _size(record) > ROOMY and (rest := _without_oldest_answer(record, request)) is not None:
@@ -42,7 +42,10 @@ def _size(record: Record) -> int:
 
 
 def _without_oldest_answer(record: Record, request: str | None) -> Record | None:
-    old = next((number for number, entry in enumerate(record.requests) if entry.key != request), None)
+    # The newest answer stays: by its number an older request is still known to come too late (R16).
+    newest = max(record.requests, key=lambda entry: (entry.generation, entry.seq), default=None)
+    kept = {request, newest.key if newest else None}
+    old = next((number for number, entry in enumerate(record.requests) if entry.key not in kept), None)
     if old is None:
         return None
     return record.model_copy(update={"requests": (*record.requests[:old], *record.requests[old + 1 :])})

@@ -113,7 +113,19 @@ class Mover:
                 return Unknown(f"the refs could not be read after {reason!r}: {error}")
             if not isinstance(found, _Still):
                 return found
-        return Unknown(reason)
+        return Unknown(await self._obstacle(move) or reason)
+
+    async def _obstacle(self, move: Move) -> str | None:
+        """A ref that leaves no room for one that was to be made: GitHub's answers never name it."""
+        wanted = [update.name for update in move.updates if update.before == ZERO_SHA]
+        above = {"/".join(name.split("/")[:depth]) for name in wanted for depth in range(3, name.count("/") + 1)}
+        for name in sorted(above):
+            try:
+                if await self._repo.exact_ref(name) is not None:
+                    return f"the ref {name} leaves no room for the refs below it and has to be deleted"
+            except GitHubError:
+                return None
+        return None
 
     def _learn(self, by_push: bool, pushed: bool, all_answered: bool) -> None:
         if pushed and not by_push and all_answered:
