@@ -118,12 +118,6 @@ OTHER_NAMES: tuple[tuple[str, str, str], ...] = (
 
 DEVIATIONS: tuple[Deviation, ...] = (
     Deviation(
-        r"^GET .*/statuses/\{ref\*\}",
-        "GitHub describes no such operation",
-        "The address that `statuses_url` gives; the list is described under /commits/{ref}/statuses alone.",
-        "the same description, the example of full-repository; PyGithub 2.10 Commit.get_statuses",
-    ),
-    Deviation(
         r"^PUT .*/branches/\{branch\*\}/protection ",
         r'request/(required_status_checks "contexts" is a required property|\w+ null is not of type "boolean")',
         "Checks stand in for contexts, and a switch that is null is off: PyGithub sends nothing else.",
