@@ -23,8 +23,8 @@ def fitted(record: Record, request: str | None = None) -> Record:
     """The record as it can be stored; the same one where it fits already.
 
     `request`: the key whose answer this write brings; it and the newest answer stay, while older ones are dropped first
-    and silently, as they are when there are too many. What only the service writes is never touched, so a record can still be too large
-    (`dump` refuses it then). Raises NotStorable on what is no JSON text.
+    and silently, as they are when there are too many. What only the service writes is never touched, so a record can
+    still be too large (`dump` refuses it then). Raises NotStorable on what is no JSON text.
     """
     while _size(record) > ROOMY and (rest := _without_oldest_answer(record, request)) is not None:
         record = rest

@@ -48,3 +48,26 @@ async def test_a_branch_that_leaves_no_room_is_named_before_anything_is_granted(
     assert refused.blocked.code is Code.BRANCH_BLOCKED
     assert repr(branch) in refused.blocked.reason
     assert world.writes(before) == []
+
+
+@pytest.mark.parametrize("place", ["active", "done"])
+async def test_a_ref_above_all_ledgers_is_named_to_who_claims(world: LoopWorld, place: str) -> None:
+    world.git(_clone(world), "push", "-q", "origin", f"HEAD:refs/agent-recovery/{place}")
+    refused = await _refusal(world)
+    assert refused.blocked.code is Code.UNKNOWN_OUTCOME
+    assert f"refs/agent-recovery/{place} leaves no room" in refused.blocked.reason
+
+
+@pytest.mark.parametrize("place", ["recovered", "recovered/{}"])
+async def test_a_ref_where_foreign_heads_are_kept_does_not_keep_the_branch_from_coming_back(
+    world: LoopWorld, place: str
+) -> None:
+    controller = world.controller()
+    agent = world.agent(await world.claim(controller))
+    sha = agent.push("one").code_sha
+    await world.settle(controller)
+    world.git(agent.folder, "push", "-q", "origin", f"HEAD:refs/agent-recovery/{place.format(world.ticket)}")
+    foreign = world.git(agent.folder, "commit-tree", "-m", "foreign", "HEAD^{tree}")
+    world.git(agent.folder, "push", "-q", "--force", "origin", f"{foreign}:refs/heads/{agent.grant.branch}")
+    await world.settle(controller)
+    assert world.head(agent.grant.branch) == sha

@@ -88,3 +88,13 @@ def test_an_agent_leaves_the_service_room(writers: Any) -> None:
     assert amend_as_agent(base, checkpoint=Checkpoint(objective="x" * room))
     with pytest.raises(NotStorable, match=f"at most {AGENT_MAX_BYTES}"):
         amend_as_agent(base, checkpoint=Checkpoint(objective="x" * (room + 1)))
+
+
+def test_the_newest_answer_stays_so_that_an_older_request_comes_too_late(writers: Any) -> None:
+    answers = tuple(answer(f"k{number}", "x" * 4_000).model_copy(update={"seq": number}) for number in range(1, 9))
+    record = writers.held(checkpoint=Checkpoint(objective="o" * 20_000), requests=answers)
+    kept = fitted(record)
+    assert [entry.seq for entry in kept.requests][-1] == 8
+    assert (
+        fitted(writers.held(checkpoint=Checkpoint(objective="o" * 42_000), requests=answers)).requests == answers[-1:]
+    )
