@@ -15,10 +15,11 @@ from typing import Any
 
 import httpx
 import pytest
-from npm_client import packages
 from outsiders import Outside
 from witness_calls import CALLS, Call
 from witness_verdicts import VERDICTS
+
+from tests.npm import packages
 
 pytestmark = packages.needs_packages
 SEED = {

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from npm_client import packages
 from outsiders import REPO, Outside
+
+from tests.npm import packages
 
 HERE = Path(__file__).parent
 pytestmark = packages.needs_packages
