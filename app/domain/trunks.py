@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from app.domain.outcome import Blocked, Code
 
 SHOWN = 20
+_NEVER_MEANT = ("ticket/", "agent-recovery/", "gh-readonly-queue/")
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,10 @@ def choose_trunk(
 
 
 def is_trunk(name: str, patterns: Sequence[str], default_branch: str) -> bool:
-    """Whether the policy's patterns make a branch a trunk."""
-    if name == default_branch:
+    """Whether the policy's patterns make a branch a trunk. The default branch, tickets' branches and the App's own are
+    trunks only where the policy names them letter by letter.
+    """
+    if name == default_branch or name.startswith(_NEVER_MEANT):
         return name in patterns
     return any(_matches(pattern, name) for pattern in patterns)
 

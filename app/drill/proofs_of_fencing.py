@@ -1,5 +1,6 @@
 """Proofs that a zombie changes nothing that counts: what it tried, what GitHub answered, what GitHub shows after."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -60,6 +61,8 @@ def refused_by_git_too(proof: Proof, by_hand: Attempt) -> Proof:
         return proof
     if by_hand.exit_code == 0:
         return NotProved(f"git took what the agent's program refused to send: {by_hand.command}")
+    if not re.search(r"refs/agent-recovery/active/\d+ \((?:stale info|remote rejected|fetch first)", by_hand.said):
+        return NotProved(f"git did not refuse it for the ledger's sake: {by_hand.answer}")
     return Proved(proof.line, proof.evidence | {"past_the_program": by_hand.answer})
 
 

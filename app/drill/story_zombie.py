@@ -67,7 +67,8 @@ class Zombie:
         """The fenced push as git does it, with the ledger as the zombie last knew it: branch and ledger or nothing."""
         ledger = f"refs/agent-recovery/active/{self._place.ticket}"
         own = next(e for e in self._observer.ledger(self._place.ticket) if e.generation == 1)
-        known = self._git("log", "-1", "--format=%H", f"origin/{self._place.branch}").said.strip()
+        # The branch as it is now: only the ledger's lease is an old one.
+        known = self._observer.branch(self._place.branch)
         next_one = self._git("commit-tree", f"{own.sha}^{{tree}}", "-p", own.sha, "-m", f"{self._mark} goes on")
         leases = [f"--force-with-lease={ledger}:{own.sha}", f"--force-with-lease={self._branch}:{known}"]
         pushed = [f"{next_one.said.strip()}:{ledger}", f"HEAD:{self._branch}"]

@@ -28,6 +28,8 @@ LARGEST_BODY = 25 * 1024 * 1024
 """Bytes. GitHub sends no payload above 25 MB."""
 ALL_BODIES = 4 * LARGEST_BODY
 """Bytes of bodies that are being read at one time. Ordinary payloads have some 20 KB."""
+SMALL_BODY = 256 * 1024
+"""Bytes. A body up to this is never put off: who holds large ones open must not shut ordinary deliveries out."""
 BODY_WITHIN_S = 10
 """GitHub itself gives up after this long."""
 
@@ -142,7 +144,7 @@ class WebhookIntake:
                 self._held += len(chunk)
                 if size > LARGEST_BODY:
                     raise _TooLarge
-                if self._held > ALL_BODIES:
+                if size > SMALL_BODY and self._held > ALL_BODIES:
                     raise _Crowded
                 chunks.append(chunk)
                 if not message.get("more_body", False):

@@ -6,9 +6,11 @@ is wrong is told at once and together, by the variable's name and without its va
 
 import difflib
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
@@ -34,7 +36,23 @@ def _switch(value: object) -> object:
 def _web_address(value: object) -> object:
     if not isinstance(value, str) or not value.startswith(("https://", "http://")) or "@" in value:
         raise ValueError("must be an http(s) address without user name or password")
+    try:
+        parts = urlsplit(value)
+        usable = bool(parts.hostname) and not re.search(r"\s", value) and (parts.port is None or parts.port > 0)
+        (parts.hostname or "").encode("idna")
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError("must be an http(s) address with a host, and a number where it names a port")
     return value.rstrip("/")
+
+
+def _host(value: object) -> object:
+    try:
+        str(value).encode("idna")
+    except UnicodeError:
+        raise ValueError("is no address and no host name") from None
+    return value
 
 
 class _Unreadable:
@@ -100,7 +118,9 @@ class Settings(BaseSettings):
     )
     writes: Switch = Field(default=True, description="`off` stops every write to GitHub at once.")
     resume: Switch = Field(default=True, description="`off` refuses to resume interrupted tickets, everywhere.")
-    host: str = Field(default="127.0.0.1", min_length=1, description="Address to listen on.")
+    host: Annotated[str, BeforeValidator(_host)] = Field(
+        default="127.0.0.1", min_length=1, description="Address to listen on."
+    )
     port: int = Field(default=8080, ge=0, le=65535, description="Port to listen on; 0 lets the system choose.")
 
     workers: int = Field(default=4, ge=1, le=64, description="How many tickets are worked on at the same time.")

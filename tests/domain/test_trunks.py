@@ -90,3 +90,9 @@ def test_prefixes_to_list(patterns: list[str], expected: tuple[str, ...]) -> Non
 def test_whatever_a_pattern_matches_begins_with_a_listed_prefix(patterns: list[str], name: str) -> None:
     if is_trunk(name, patterns, "main"):
         assert any(name.startswith(prefix) for prefix in literal_prefixes(patterns))
+
+
+@pytest.mark.parametrize("name", ["ticket/7-y", "agent-recovery/active/7", "gh-readonly-queue/main/pr-1-a"])
+def test_no_wildcard_makes_a_tickets_branch_a_trunk(name: str) -> None:
+    assert not is_trunk(name, ["**", "ticket/*", "*/*"], "main")
+    assert is_trunk(name, [name], "main")

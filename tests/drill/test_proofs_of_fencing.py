@@ -195,9 +195,11 @@ class TestLedgerMovedBack:
 
 
 def test_a_refused_push_is_proved_only_where_git_alone_was_refused_too() -> None:
-    refused = Attempt("git push", 1, "! [rejected] (stale info)")
+    refused = Attempt("git push", 1, "! [rejected] 3351d89 -> refs/agent-recovery/active/42 (stale info)")
     proved = fencing.refused_by_git_too(Proved("refused"), refused)
     assert isinstance(proved, Proved)
-    assert proved.evidence["past_the_program"] == "! [rejected] (stale info)"
+    assert "(stale info)" in proved.evidence["past_the_program"]
+    asleep = Attempt("git push", 128, "fatal: could not read Username")
+    assert_not_proved(fencing.refused_by_git_too(Proved("refused"), asleep), "ledger's sake")
     assert_not_proved(fencing.refused_by_git_too(Proved("refused"), Attempt("git push", 0, "")), "git took")
     assert_not_proved(fencing.refused_by_git_too(NotProved("other"), refused), "other")

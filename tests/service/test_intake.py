@@ -145,8 +145,8 @@ async def test_what_cannot_be_stored_is_not_acknowledged(client, database):
 class Stream:
     """A sender that would go on for ever; it counts what was taken from it."""
 
-    def __init__(self, chunk: bytes, *, then_leave: bool = False) -> None:
-        self.chunk, self.then_leave = chunk, then_leave
+    def __init__(self, chunk: bytes, *, then_leave: bool = False, more: bool = True) -> None:
+        self.chunk, self.then_leave, self.more = chunk, then_leave, more
         self.taken = 0
         self.answers: list[dict] = []
 
@@ -154,7 +154,7 @@ class Stream:
         if self.then_leave and self.taken:
             return {"type": "http.disconnect"}
         self.taken += len(self.chunk)
-        return {"type": "http.request", "body": self.chunk, "more_body": True}
+        return {"type": "http.request", "body": self.chunk, "more_body": self.more}
 
     async def send(self, message: dict) -> None:
         self.answers.append(message)
@@ -189,6 +189,9 @@ async def test_bodies_that_are_too_large_together_are_put_off_and_room_is_made_a
     first = asyncio.create_task(intake({"type": "http", "method": "POST", "headers": [SIGNED]}, slowly, None))
     await held.wait()
     assert await Stream(b"x" * 2**20).run(intake, SIGNED) == 503
+    small = json.dumps(PAYLOAD).encode()
+    headers = [(b"x-hub-signature-256", signature(small).encode()), (b"x-github-event", b"issues")]
+    assert await Stream(small, more=False).run(intake, *headers) == 202
     go_on.set()
     await first
     assert intake._held == 0

@@ -143,3 +143,20 @@ def test_keys_new_prints_lines_that_the_settings_accept():
     assert parse_seal_keys(named["AGENT_RECOVERY_SEAL_KEYS"])
     assert parse_lease_keys(named["AGENT_RECOVERY_LEASE_KEYS"])
     assert parse_secrets(named["AGENT_RECOVERY_WEBHOOK_SECRET"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("GITHUB_URL", "http://exa mple:x/"),
+        ("GITHUB_URL", "http://:80/"),
+        ("GITHUB_URL", "https://host:port"),
+        ("GITHUB_URL", f"https://{'a' * 64}.example"),
+        ("HOST", f"{'a' * 64}.example"),
+    ],
+)
+def test_an_address_that_nothing_can_reach_is_told(environment, name, value):
+    environment.setenv(f"AGENT_RECOVERY_{name}", value)
+    with pytest.raises(BadSettings, match=f"AGENT_RECOVERY_{name}") as bad:
+        load_settings()
+    assert value not in str(bad.value)
