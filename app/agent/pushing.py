@@ -124,6 +124,8 @@ def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bo
         writes.settle(home, planned.identity, "push")
         if not writes.learn(home, planned.identity, outcome.highest) and begun != waiting:
             break
+    if isinstance(outcome, ledger_git.KeyUsed):
+        writes.settle(home, planned.identity, "push")
     if not isinstance(outcome, ledger_git.Pushed):
         raise _refusal(outcome, lease)
     writes.settle(home, planned.identity, "push")
@@ -148,6 +150,9 @@ def _refusal(outcome: ledger_git.NotPushed, lease: HeldLease) -> Refused:
     if isinstance(outcome, ledger_git.Outnumbered):
         remedy = "run `agent-recovery push` again: it says what you know now"
         return Refused(Blocked(Code.STALE_REQUEST, outcome.reason, remedy, retryable=True))
+    if isinstance(outcome, ledger_git.KeyUsed):
+        remedy = "run `agent-recovery push` again: it is sent with a key of its own"
+        return Refused(Blocked(Code.USAGE, f"nothing was pushed: {outcome.reason}", remedy))
     if isinstance(outcome, ledger_git.LostRace):
         return Refused(Blocked(Code.LOST_RACE, outcome.reason, "run `agent-recovery push` again", retryable=True))
     if isinstance(outcome, ledger_git.Unheard):

@@ -14,7 +14,15 @@ from pydantic import Field
 from app.agent.api import Service, is_definite
 from app.agent.held import Identity
 from app.agent.home import Home
-from app.domain.agent_api import CheckpointRequest, EvidenceRequest, HandoffRequest, WriteAnswer, WriteRequest
+from app.domain.agent_api import (
+    HIGHEST_SEQ,
+    CheckpointRequest,
+    EvidenceRequest,
+    HandoffRequest,
+    Key,
+    WriteAnswer,
+    WriteRequest,
+)
 from app.domain.model import Message
 from app.domain.outcome import Code, Refused
 
@@ -32,17 +40,20 @@ _KINDS: dict[str, type[WriteRequest]] = {
 class Pending(Message):
     """A write that was sent, or is about to be, and has no answer yet."""
 
-    key: str
-    seq: int
+    key: Key
+    seq: int = Field(ge=1, le=HIGHEST_SEQ)
     body: dict[str, Any]
 
 
 class Counters(Message):
-    """What `.agent-recovery/writes.json` keeps of one lease: the last number given out, and writes without answer."""
+    """What `.agent-recovery/writes.json` keeps of one lease: the last number given out, and writes without answer.
+
+    A number that no write could have, or that leaves none above it, is damage: the file counts as lost.
+    """
 
     generation: int
     nonce: str
-    seq: int = 0
+    seq: int = Field(default=0, ge=0, le=HIGHEST_SEQ - 1)
     pending: dict[str, Pending] = Field(default_factory=dict)
 
 

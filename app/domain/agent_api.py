@@ -17,6 +17,9 @@ from app.domain.plain_text import is_one_line
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 """An idempotency key or claim id: 8 to 64 URL-safe characters, made by the caller and saved before the call."""
 
+HIGHEST_SEQ = 2**31 - 1
+"""The highest number a holder's write may have."""
+
 
 def _one_line(label: str) -> str:
     if not is_one_line(label):
@@ -70,7 +73,7 @@ class WriteRequest(Message):
     """Every write of a holder: an idempotency key, looked up before the fence, and a number that only rises."""
 
     key: Key
-    seq: int = Field(ge=1, le=2**31 - 1)
+    seq: int = Field(ge=1, le=HIGHEST_SEQ)
 
 
 class VerifyRun(Message):

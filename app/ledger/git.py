@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from app.domain.agent_api import HIGHEST_SEQ
 from app.domain.checkpoint import Checkpoint
-from app.domain.fence import highest_seq
+from app.domain.fence import highest_seq, other_request
 from app.domain.record import AGENT_STATUSES, Answered, Published, Record
 from app.domain.refs import LedgerRefs
 from app.domain.token import Claims, Forged, kid_of, secret_of
@@ -124,6 +125,11 @@ class Outnumbered(Refused):
     highest: int
 
 
+@dataclass(frozen=True)
+class KeyUsed(Refused):
+    """The request's key was used before to ask for something else than a push; nothing was pushed (R16)."""
+
+
 NotPushed = FencedOut | Foreign | LostRace | Refused
 
 
@@ -216,12 +222,14 @@ class GitLedger:
     ) -> Pushed | NotPushed:
         """Publish `code_sha` on the ticket branch together with a ledger commit that says so.
 
-        `request`: idempotency key and number; a key the ledger knows gets its answer and nothing is pushed, another
-        whose number is not above those the ledger knows of this lease is Outnumbered. The branch must stand at what is
-        published; elsewhere it is Foreign, unless `adopt` is exactly its head and the work contains it, or `rewind`
-        puts the branch back and keeps the foreign head under `recovered/`. A push that was carried out unheard is found
-        in the ledger; of two pushers one wins and the other starts from its result; once the lease is gone every answer
-        is FencedOut.
+        `request`: idempotency key and number; a key the ledger knows gets its answer and nothing is pushed (KeyUsed
+        where it asked for something else), another whose number is not above those the ledger knows of this lease is
+        Outnumbered. No number above HIGHEST_SEQ is sealed: no reader of the agent API would take it.
+
+        The branch must stand at what is published; elsewhere it is Foreign, unless `adopt` is exactly its head and the
+        work contains it, or `rewind` puts the branch back and keeps the foreign head under `recovered/`. A push that
+        was carried out unheard is found in the ledger; of two pushers one wins and the other starts from its result;
+        once the lease is gone every answer is FencedOut.
         """
         content = self._content(token, branch, code_sha, checkpoint, status, request, adopt, rewind)
         if isinstance(content, Refused):
@@ -284,6 +292,8 @@ class GitLedger:
             return Refused("the branch name is none that git takes")
         if not self._clone.has_commit(code_sha):
             return Refused("the commit to publish is not in this clone")
+        if request is not None and not 1 <= request[1] <= HIGHEST_SEQ:
+            return Refused(f"a request's number is one from 1 to {HIGHEST_SEQ}")
         if status not in AGENT_STATUSES:
             return Refused(f"a push can say working, waiting or ready, not {status}")
         return _Content(
@@ -306,6 +316,8 @@ class GitLedger:
             return Distrusted(f"the ledger cannot be trusted: {why}")
         record = judged.record
         if content.request and (known := record.answered(content.request[0])):
+            if other := other_request(known, "push"):
+                return KeyUsed(other.reason)
             return self._answered(seen.entries[0].sha, known)
         # Past this fence the whole tail is of our own lease, and so was checked with our own secret.
         if fenced := _fence(record, claims):
@@ -349,7 +361,7 @@ class GitLedger:
             checkpoint=content.checkpoint,
             published=Published(sha=content.code_sha, generation=generation, nonce=nonce),
             status=content.status,
-            request=Answered(key=key, seq=seq, generation=generation, answer=answer) if key else None,
+            request=Answered(key=key, seq=seq, generation=generation, answer=answer, to="push") if key else None,
         )
         return draft_text(
             ref=self.ledger_ref,

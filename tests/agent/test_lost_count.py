@@ -52,6 +52,49 @@ def test_a_lost_or_damaged_file_costs_nothing(world: World, here: Path, left: st
     assert count(here) == 31
 
 
+@pytest.mark.parametrize("number", ["2147483647", "-5", "100000000000000000000", "1e400", "1.5", '"x"'])
+def test_a_number_that_no_write_could_have_counts_as_lost(world: World, here: Path, number: str) -> None:
+    file = here / ".agent-recovery" / "writes.json"
+    saved = json.loads(file.read_text())
+    pending = '{"checkpoint": {"key": "k", "seq": 1, "body": {}}}'
+    head = f'"generation": {saved["generation"]}, "nonce": "{saved["nonce"]}"'
+    for damaged in (f'{{{head}, "seq": {number}}}', f'{{{head}, "seq": 3, "pending": {pending}}}'):
+        file.write_text(damaged)
+        done = world.run(here, "checkpoint", "--json")
+        assert done.code == 0, done.out + done.err
+    assert [call.body["seq"] for call in world.service.of("checkpoint")] == [1, 31, 1, 32]
+    assert count(here) == 32
+
+
+@pytest.mark.parametrize("number", [2147483647, -5, 10**20])
+def test_no_such_number_is_sealed_by_a_push(world: World, number: int) -> None:
+    here = world.holder()
+    file = here / ".agent-recovery" / "writes.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "seq": number}))
+    world.commit(here, "prices.txt")
+    done = world.run(here, "push", "--json")
+    assert done.code == 0, done.out
+    assert [r["seq"] for r in world.record()["requests"]] == [1]
+    assert world.run(here, "checkpoint", "--json").code == 0
+
+
+def test_a_push_under_the_key_of_a_checkpoint_is_refused_once(world: World) -> None:
+    here = world.holder()
+    used = {"key": "k" * 12, "seq": 40, "generation": 1, "answer": {}, "to": "checkpoint"}
+    world.write_ledger(event="checkpoint", requests=(used,))
+    sha = world.commit(here, "prices.txt")
+    file = here / ".agent-recovery" / "writes.json"
+    checkpoint = json.loads(world.run(here, "push", "--dry-run", "--json").out)["dry_run"]["checkpoint"]
+    body = {"code_sha": sha, "status": "working", "checkpoint": checkpoint, "adopt": None, "rewind": False}
+    begun = {"push": {"key": used["key"], "seq": 40, "body": body}}
+    file.write_text(json.dumps({**json.loads(file.read_text()), "seq": 40, "pending": begun}))
+    done = world.run(here, "push", "--json")
+    assert (done.code, done.json["error"]["code"]) == (2, "usage")
+    assert "a key of its own" in done.json["error"]["next_action"]
+    assert world.run(here, "push").code == 0
+    assert [(r["seq"], r["to"]) for r in world.record()["requests"]] == [(40, "checkpoint"), (41, "push")]
+
+
 def test_the_same_lease_in_another_folder_learns_the_number(world: World, here: Path) -> None:
     elsewhere = world.folder("elsewhere")
     (elsewhere / ".agent-recovery").mkdir(mode=0o700)

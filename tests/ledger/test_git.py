@@ -22,6 +22,7 @@ from app.ledger.git import (
     Foreign,
     GitLedger,
     Gone,
+    KeyUsed,
     LostRace,
     Outnumbered,
     Pushed,
@@ -246,6 +247,28 @@ def test_an_answer_that_no_push_carries_is_not_believed(remote: Remote, agent: A
     refs = remote.refs()
     assert isinstance(agent.push(sha, request=("request-1", 1)), Distrusted)
     assert remote.refs() == refs
+
+
+@pytest.mark.parametrize("to", ["checkpoint", "handoff", "evidence"])
+def test_the_key_of_another_call_answers_no_push(remote: Remote, agent: Agent, to: str) -> None:
+    first = agent.push(agent.commit(), request=("request-1", 1))
+    assert (remote.record.requests[0].to, remote.record.requests[0].seq) == ("push", 1)
+    other = Answered(key="request-2", seq=2, generation=1, answer={"status": "working"}, to=to)
+    remote.change(requests=(*remote.record.requests, other))
+    refs = remote.refs()
+    told = agent.push(agent.commit("b"), request=("request-2", 2))
+    assert isinstance(told, KeyUsed)
+    assert to in told.reason
+    assert remote.refs() == refs
+    assert agent.push(first.code_sha, request=("request-1", 1)) == first
+
+
+@pytest.mark.parametrize("seq", [2**31, 10**20, 0, -5])
+def test_no_number_is_sealed_that_the_agent_api_does_not_take(remote: Remote, agent: Agent, seq: int) -> None:
+    refs = remote.refs()
+    assert isinstance(agent.push(agent.commit(), request=("request-1", seq)), Refused)
+    assert remote.refs() == refs
+    assert isinstance(agent.push(agent.commit("b"), request=("request-1", 2**31 - 1)), Pushed)
 
 
 def test_a_holder_is_fenced_out_by_a_takeover(remote: Remote, agent: Agent) -> None:
