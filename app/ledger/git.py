@@ -387,8 +387,14 @@ class GitLedger:
             RefPush(self.ledger_ref, commit, seen.entries[0].sha),
             RefPush(content.branch_ref, content.code_sha, route.lease),
         ]
-        kept = {self.refs.recovered(self.ticket, route.keep): route.keep} if route.keep else {}
-        return self._clone.push(pushes, create=kept)
+        return self._clone.push(pushes, create=self._kept(route.keep))
+
+    def _kept(self, head: str | None) -> dict[str, str]:
+        """Where a foreign head is kept. No room for it must not keep the holder from putting the branch back."""
+        if head is None:
+            return {}
+        name = self.refs.recovered(self.ticket, head)
+        return {} if self._clone.in_the_way(name) else {name: head}
 
     def _has(self, seen: Seen | Gone, commit: str) -> bool:
         """Whether our commit is in the ledger, wherever that stands now."""
