@@ -409,6 +409,16 @@ def test_rewind_puts_the_branch_back_and_keeps_the_foreign_head(remote: Remote, 
     assert foreign[:12] in remote.head.event
 
 
+@pytest.mark.parametrize("stray", ["recovered", "recovered/42"])
+def test_rewind_passes_though_a_stray_ref_leaves_no_room_to_keep_the_foreign_head(
+    remote: Remote, agent: Agent, foreign: str, stray: str
+) -> None:
+    git(remote.path, "update-ref", f"refs/agent-recovery/{stray}", foreign)
+    sha = agent.commit("b")
+    assert isinstance(agent.push(sha, rewind=True), Pushed)
+    assert remote.refs()[f"refs/heads/{BRANCH}"] == sha
+
+
 def test_rewind_twice_with_the_same_foreign_head(remote: Remote, agent: Agent, foreign: str) -> None:
     assert isinstance(agent.push(agent.commit("b"), rewind=True), Pushed)
     git(remote.path, "update-ref", f"refs/heads/{BRANCH}", foreign)
