@@ -12,7 +12,8 @@ from pydantic import AfterValidator, Field, StringConstraints
 from app.domain.brief import Brief, Criterion
 from app.domain.checkpoint import Change
 from app.domain.model import Instant, Message, Sha
-from app.domain.plain_text import is_one_line
+from app.domain.plain_text import cut, is_one_line
+from app.domain.secret_shapes import redact
 
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 """An idempotency key or claim id: 8 to 64 URL-safe characters, made by the caller and saved before the call."""
@@ -31,11 +32,20 @@ OneLine = Annotated[str, AfterValidator(_one_line)]
 """A label that others see: one printable line, so that it can pretend to be nobody else's words."""
 
 
+def _without_secrets(label: str) -> str:
+    return cut(redact(label).text, MAX_LABEL)
+
+
+MAX_LABEL = 80
+Label = Annotated[OneLine, Field(min_length=1, max_length=MAX_LABEL), AfterValidator(_without_secrets)]
+"""A label that is stored and shown to everybody: a secret in it is redacted before anything else reads it."""
+
+
 class ClaimRequest(Message):
     claim_id: Key
     observed_generation: int = Field(ge=0, le=2**31 - 1, description="from the brief; 0 where nobody ever claimed")
     trunk: str | None = Field(default=None, max_length=255)
-    holder: OneLine = Field(default="agent", min_length=1, max_length=80, description="a label people recognise")
+    holder: Label = Field(default="agent", description="a label people recognise")
 
 
 class RepositoryInfo(Message):

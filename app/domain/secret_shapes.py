@@ -28,6 +28,9 @@ from detect_secrets.plugins.stripe import StripeDetector
 from detect_secrets.plugins.telegram_token import TelegramBotTokenDetector
 from detect_secrets.plugins.twilio import TwilioKeyDetector
 
+from app.domain.secret_commands import KIND as COMMAND_KIND
+from app.domain.secret_commands import without_command_secrets
+
 _PLUGINS: tuple[RegexBasedDetector, ...] = (
     ArtifactoryDetector(),
     AWSKeyDetector(),
@@ -86,11 +89,6 @@ _SHAPES: tuple[_Shape, ...] = (
     ),
     _shape("lease-token", r"arl_[A-Za-z0-9_-]++(?:\.[A-Za-z0-9_=-]++){1,2}"),
     _shape("github-token", r"github_pat_[A-Za-z0-9_]{10,}+"),
-    # A line break inside a token is how a terminal copies it.
-    _shape(
-        "github-token",
-        r"(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{4,35}[ \t]{0,8}\n[ \t]{0,8}[A-Za-z0-9]{8,}+",
-    ),
     _shape("github-token", r"(?<![A-Za-z0-9])gh[pousr]_(?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-])){10,}+"),
     _shape("github-token", r"gh[pousr]_(?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-])){30,}+"),
     _shape(
@@ -104,7 +102,19 @@ _SHAPES: tuple[_Shape, ...] = (
     _shape("stripe-key", r"(?<![A-Za-z0-9])(?:[srp]k_(?:live|test)|whsec)_[0-9A-Za-z]{16,}+"),
     _shape("npm-token", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{30,}+"),
     _shape("api-key", r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,}+"),
-    _shape("api-key", r"(?<![A-Za-z0-9])(?:hf|dop_v1|doo_v1|shpat|lin_api|glc|pypi|rubygems)[_-][A-Za-z0-9_-]{24,}+"),
+    _shape(
+        "api-key",
+        r"(?<![A-Za-z0-9])(?:hf|dop_v1|doo_v1|shpat|shpss|lin_api|glc|glsa|pypi|rubygems|gsk|xai|nvapi|sntrys|sbp|PMAK|NRAK"
+        r"|pscale_tkn|ntn|r8|pplx)[_-][A-Za-z0-9_-]{24,}+",
+    ),
+    _shape("figma-token", r"(?<![A-Za-z0-9])figd_[A-Za-z0-9_-]{8,}+"),
+    # Whoever knows such an address can post there.
+    _shape(
+        "webhook-url",
+        r"(?i)(?<![A-Za-z0-9.-])(?:https?://)?(?:(?:ptb\.|canary\.)?discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks"
+        r"|hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)|[a-z0-9-]{1,63}\.webhook\.office\.com/webhookb2)"
+        r"/[^\s\"'<>)\]]{6,}+",
+    ),
     _shape("vault-token", r"(?<![A-Za-z0-9])hv[sbr]\.[A-Za-z0-9_-]{20,}+"),
     _shape("docker-token", r"(?<![A-Za-z0-9])dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}+"),
     _shape("atlassian-token", r"(?<![A-Za-z0-9])(?:ATATT3|ATCTT3|ATBB)[A-Za-z0-9_=-]{20,}+"),
@@ -121,20 +131,14 @@ _SHAPES: tuple[_Shape, ...] = (
         r"(?i)((?<![A-Za-z0-9])login[ \t]{1,4}[^\s]{1,100}+\s{1,4}password[ \t]{1,4})(?!\[redacted)[^\s]++",
         r"\1[redacted:login-password]",
     ),
-    # What commands take on their line: curl -u name:word, mysql -pWORD.
-    _shape(
-        "command-password",
-        r"((?<![A-Za-z0-9])(?:curl|wget|https?|xh)[ \t][^\n|;&]{0,200}?(?:-u|--user|--proxy-user)[ =]?[\"']?"
-        r"[^\s:\"'@/]{1,100}+:)(?!\[redacted)[^\s\"'`]++",
-        r"\1[redacted:command-password]",
-    ),
-    _shape(
-        "command-password",
-        r"((?<![A-Za-z0-9])(?:mysql|mysqldump|mysqladmin|mariadb|sshpass)[^\n|;&]{0,200}?[ \t]-p)(?!\[redacted)"
-        r"[^\s\"'`-][^\s\"'`]*+",
-        r"\1[redacted:command-password]",
-    ),
     _shape("authorization", r"(?i)(?<![A-Za-z0-9])(?:Bearer|Basic)[ \t]{1,4}[A-Za-z0-9._~+/-]{16,}+={0,2}"),
+    # With the header's name before it, a scheme nobody knows or a bare 40 hexadecimal characters are a credential too.
+    _shape(
+        "authorization",
+        r"(?i)((?<![A-Za-z0-9])Authorization[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?)"
+        r"(?:[A-Za-z][A-Za-z0-9-]{0,20}+[ \t]{1,4})?(?=[A-Za-z._~+/=-]{0,200}[0-9])[A-Za-z0-9._~+/-]{8,}+={0,2}",
+        r"\1[redacted:authorization]",
+    ),
     # A link that opens somebody's conversation with an agent: private, and no evidence for anybody else.
     _shape(
         "session-link",
@@ -142,15 +146,48 @@ _SHAPES: tuple[_Shape, ...] = (
         r"/(?:sessions?|chats?|conversations?|threads?|share|c)/(?=[A-Za-z_-]{0,80}[0-9])[A-Za-z0-9_-]{3,}+(?![.\w])"
         r"[^\s\"'<>)\]]*+",
     ),
+    # The same at the agents' own addresses, whose links need not look like it.
+    _shape(
+        "session-link",
+        r"(?i)(?<![A-Za-z0-9.@-])(?:https?://)?(?:www\.)?(?:claude\.ai/(?:code|chat|share|cowork|public/artifacts)"
+        r"|chatgpt\.com/(?:c|s|share|codex/(?:cloud/)?tasks|g/[a-z0-9-]{1,100}+/c)|chat\.openai\.com/(?:c|share)"
+        r"|cursor\.com/(?:[a-z-]{1,12}+/)?(?:background-agents?|agents)(?=[/?])[/?a-z]{0,40}?|gemini\.google\.com/(?:app|share)"
+        r"|g\.co/gemini/share|jules\.google(?:\.com)?/(?:task|session)s?|github\.com/copilot/(?:c|share|tasks|agents)"
+        r"|(?:app\.)?devin\.ai/sessions|ampcode\.com/threads|v0\.(?:dev|app)/chat|grok\.com/(?:c|chat|share)"
+        r"|(?:www\.)?perplexity\.ai/search|poe\.com/s|opncd\.ai/s(?:hare)?|opencode\.ai/s(?:hare)?"
+        r"|copilot\.microsoft\.com/(?:chats|shares)|aistudio\.google\.com/(?:app/)?prompts|chat\.mistral\.ai/chat"
+        r"|manus\.im/(?:app|share)|replit\.com/agents)(?:/|\?[a-z_]{1,20}+=)[A-Za-z0-9_-]{3,}+[^\s\"'<>)\]]*+",
+    ),
+    _shape("session-link", r"(?<![A-Za-z0-9])(?:session_0[A-Za-z0-9]{15,}+|task_e_[0-9a-f]{16,}+)"),
 )
 
+_BASIC = re.compile(r"(?i)(?<![A-Za-z0-9])Basic[ \t]{1,4}[A-Za-z0-9+/]{4,}+={0,2}(?![\w/-])")
+
+# Of a value in quotes all of it, whatever it holds; else up to what ends a value in code.
 _ASSIGNMENT = re.compile(
-    r"(?i)(?P<name>passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)"
-    r"[A-Za-z0-9_]{0,20}[\"']?[ \t]{0,3}(?P<sign>:=|=>|=|:)[ \t]{0,3}[\"']?(?P<value>[^\s\"'`,;<>()\[\]{}]{4,}+)"
+    r"(?i)(?P<name>passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?"
+    r"|(?<![A-Za-z0-9])(?-i:(?:[A-Z0-9]{1,30}_){1,5}(?:PASS|PWD|PW|AUTH)|REDISCLI_AUTH)(?![A-Za-z0-9_])"
+    r"|(?<![A-Za-z0-9])(?:db|user|root|admin|mysql|postgres|pg|redis|smtp|mail|ftp|ssh|login|proxy)_?(?:pass|pwd)(?![a-z_]))"
+    r"(?P<rest>[A-Za-z0-9_]{0,20})(?:\\?[\"'])?[ \t]{0,3}(?P<sign>:=|=>|=|:)[ \t]{0,3}"
+    r"(?:(?<![\"'\\])\\?\"(?P<quoted>[^\"\n\\]{4,200}+)(?=\\?\")|(?<![\"'\\])\\?'(?P<single>[^'\n\\]{4,200}+)(?=\\?')"
+    r"|\\?[\"']?(?P<value>[^\s\"'`,;<>()\[\]{}]{4,}+))"
 )
+_HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_OF_A_COMMIT = re.compile(r"(?i)sha|commit|hash|digest|rev|ref|oid")
 
 
-_PACKED = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{24,4000}+={0,2}(?![A-Za-z0-9+/=_-])")
+_PACKED = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,65536}+={0,2}(?![A-Za-z0-9+/=_-])")
+
+# A terminal breaks a long token where its line ends, as often as it takes. Its kind's length tells where to stop.
+_BREAK = r"[ \t]{0,8}\\?\n[ \t>|]{0,8}"
+_BROKEN = re.compile(
+    r"(?<![A-Za-z0-9])(?P<begin>gh[pousr]_|github_pat_|arl_|sk-ant-|glpat-|npm_|hf_)(?P<first>[A-Za-z0-9_.-]{0,90}+)"
+    rf"(?P<more>(?:{_BREAK}[A-Za-z0-9_.-]{{1,200}}+){{1,8}})"
+)
+_PIECE = re.compile(rf"{_BREAK}([A-Za-z0-9_.-]{{1,200}}+)")
+_LENGTHS = {"github_pat_": 82, "arl_": 100, "sk-ant-": 95, "glpat-": 20, "npm_": 36, "hf_": 34}
+_KINDS = {"arl_": "lease-token", "github_pat_": "github-token", **{f"gh{c}_": "github-token" for c in "pousr"}}
+_SHORTEST_PIECE = 8
 
 
 def redact(text: str) -> Redacted:
@@ -168,27 +205,76 @@ def redact(text: str) -> Redacted:
 
 def _redacted(text: str) -> Redacted:
     kinds: dict[str, None] = {}
+    text = _BROKEN.sub(lambda match: _rejoined(match, kinds), text)
     for shape in _SHAPES:
         replacement = f"[redacted:{shape.kind}]" if shape.replacement is None else shape.replacement
         text, found = shape.pattern.subn(replacement, text)
         if found:
             kinds[shape.kind] = None
+    text, found = without_command_secrets(text)
+    if found:
+        kinds[COMMAND_KIND] = None
     for plugin in _PLUGINS:
         kind = re.sub(r"[^a-z0-9]+", "-", plugin.secret_type.lower()).strip("-")
         for pattern in plugin.denylist:
-            text = _replace(text, pattern, kind, kinds, lambda match: True)
+            text = _replace(text, pattern, kind, kinds, lambda match, sha: not sha)
+    text = _replace(text, _BASIC, "authorization", kinds, _names_a_user)
     text = _replace(text, _ASSIGNMENT, "assigned-secret", kinds, _assigns_a_secret)
     text = _replace(text, _PACKED, "packed-secret", kinds, _packs_a_secret)
     return Redacted(text, tuple(kinds))
 
 
-def _packs_a_secret(match: re.Match[str]) -> bool:
+def _names_a_user(match: re.Match[str], _sha: bool) -> bool:
+    """Whether what follows the word Basic is base64 of `name:password`, however short."""
     try:
-        packed = base64.b64decode(match[0] + "=" * (-len(match[0]) % 4), altchars=b"-_" if "-" in match[0] else None)
-        inside = packed.decode("ascii")
+        return b":" in base64.b64decode(match[0].split()[1]).decode("utf-8").encode()
     except ValueError:
         return False
-    return any(shape.pattern.search(inside) for shape in _SHAPES if shape.kind != "session-link")
+
+
+def _rejoined(match: re.Match[str], kinds: dict[str, None]) -> str:
+    """A broken token replaced by one word, and the lines after it as they are."""
+    wanted = _LENGTHS.get(match["begin"], 36)
+    if match["begin"] == "ghs_" and re.search(r"[_.]", match["first"]):
+        wanted = 1000  # the long form of an installation token carries a JWT
+    length, end = len(match["first"]), 0
+    for piece in _PIECE.finditer(match["more"]):
+        mixed = any(c.isdigit() for c in piece[1]) or sum(map(str.isupper, piece[1])) > 1
+        if length >= wanted or not (mixed or (len(piece[1]) >= _SHORTEST_PIECE and wanted == 36)):
+            break
+        length, end = length + len(piece[1]), piece.end()
+    if length < min(wanted, 12) or not end:
+        return match[0]
+    kind = _KINDS.get(match["begin"], "api-key")
+    kinds[kind] = None
+    return f"[redacted:{kind}]{match['more'][end:]}"
+
+
+def _packs_a_secret(match: re.Match[str], _sha: bool) -> bool:
+    """Whether base64 or hexadecimal digits hold a text with a secret. Wide letters of a shell's packed command count
+    as plain ones, and a letter that cannot be read spoils only itself.
+    """
+    packed = match[0].rstrip("=")
+    try:
+        if re.fullmatch(r"(?:0x)?(?:[0-9a-fA-F]{2})+", packed):
+            insides = [bytes.fromhex(packed.removeprefix("0x"))]
+        else:
+            insides = []
+        # One letter too many is no base64; what stands before it is.
+        whole = packed[: len(packed) - (len(packed) % 4 == 1)].replace("-", "+").replace("_", "/")
+        insides.append(base64.b64decode(whole + "=" * (-len(whole) % 4)))
+    except ValueError:
+        return False
+    return any(_holds_a_secret(inside.replace(b"\0", b"").decode("utf-8", "replace")) for inside in insides)
+
+
+def _holds_a_secret(text: str) -> bool:
+    # Most of what has the form of base64 is a path or a word; unpacked, it is noise.
+    if sum(not " " <= letter <= "~" for letter in text) > len(text) // 3:
+        return False
+    if any(shape.pattern.search(text) for shape in _SHAPES if shape.kind != "session-link"):
+        return True
+    return any(_assigns_a_secret(match, False) for match in _ASSIGNMENT.finditer(text))
 
 
 def _replace(
@@ -196,15 +282,17 @@ def _replace(
     pattern: re.Pattern[str],
     kind: str,
     kinds: dict[str, None],
-    wanted: Callable[[re.Match[str]], bool],
+    wanted: Callable[[re.Match[str], bool], bool],
 ) -> str:
-    """Replaces the value a pattern finds (its last filled group, else all of it), unless it touches a SHA."""
+    """Replaces the value a pattern finds (its last filled group, else all of it) where it is `wanted`, which is told
+    whether the value touches a SHA.
+    """
     shas = [sha.span() for sha in SHA.finditer(text)]
     pieces: list[str] = []
     at = 0
     for match in pattern.finditer(text):
         start, end = match.span(match.lastindex or 0)
-        if start == end or start < at or not wanted(match) or any(s < end and start < e for s, e in shas):
+        if start == end or start < at or not wanted(match, any(s < end and start < e for s, e in shas)):
             continue
         pieces += (text[at:start], f"[redacted:{kind}]")
         at = end
@@ -212,12 +300,20 @@ def _replace(
     return "".join((*pieces, text[at:]))
 
 
-def _assigns_a_secret(match: re.Match[str]) -> bool:
-    """Prose and code are full of `token: expired` and `password=None`; a secret looks like one."""
-    value = match["value"]
-    if value.startswith("$") or "redacted" in value:
+def _assigns_a_secret(match: re.Match[str], sha: bool) -> bool:
+    """Prose and code are full of `token: expired` and `password=None`; a secret looks like one. A SHA is one only where
+    a name that speaks of nothing else is given it: `API_TOKEN=`, `password:`; not `token: ` in a sentence.
+    """
+    name, value = match["name"].lower(), match[match.lastindex or 0]
+    if value.startswith(("$", "%")) or "redacted" in value:
         return False
+    if sha:
+        before = match.string[max(match.start() - 1, 0) : match.start()]
+        compound = bool(before) and (before.isalnum() or before in "_-")
+        alone = name == "token" and match["sign"] == ":" and not compound
+        return bool(_HEX.fullmatch(value)) and not alone and not _OF_A_COMMIT.search(match["rest"])
     mixed = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
-    if match["name"].lower().startswith("pass"):
-        return mixed or (match["sign"] == "=" and value.lower() not in {"none", "null", "true", "false"})
-    return mixed and len(value) >= 8
+    if "pass" in name or name.endswith(("pwd", "pw")):
+        spaced = " " in value.strip()
+        return mixed or spaced or (match["sign"] == "=" and value.lower() not in {"none", "null", "true", "false"})
+    return mixed and len(value) >= 8 and " " not in value

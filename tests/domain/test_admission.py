@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from app.domain import admission
 from app.domain.admission import Admitted, admit, stored_size
+from app.domain.agent_api import ClaimRequest
 from app.domain.checkpoint import MAX_BYTES, Checkpoint
 from app.domain.outcome import Blocked, Code
 from app.domain.secret_shapes import Redacted, redact
@@ -311,6 +313,22 @@ def test_a_sha_is_never_redacted(sha: str, before: str) -> None:
         "dapi is short, hvs. too, ATATT as well",
         "VGhpcyBpcyBqdXN0IGEgc2VudGVuY2UgaW4gYmFzZTY0IGFuZCBubyBzZWNyZXQ=",
         "fullwidth \uff21\uff22\uff23 letters",
+        "see https://claude.ai/code and https://cursor.com/agents",
+        "https://docs.cursor.com/background-agent and https://discord.com/api/docs",
+        "https://chatgpt.com/pricing, gemini.google.com/app",
+        "Authorization: Bearer <token>, Authorization: required",
+        'send "Authorization: Bearer $TOKEN" and Basic auth',
+        "docker run -p 8080:80 web; docker login asks",
+        'docker login -u ann -p $TOKEN and sshpass -p "$PW"',
+        "the mysql --password option, redis-cli -a and -p",
+        "curl -b cookies.txt -sSu ann https://h/x",
+        "first_pass = step_2, compass: n0rth, BYPASS=1234",
+        "cd $HOME and echo ${HOME}, %PATH%, $PATH/x",
+        "/data, /home, /work and /api/v1/data/x",
+        "GET /data/items/3, POST /work/items",
+        "src/data/a/b.py, work/x, ./github/workspace, __w and foo/__w/x",
+        f"commit_token_sha={SHA}, token_hash: {SHA}",
+        "a-long-branch-name/with-many-words-in-it",
     ],
 )
 def test_ordinary_text_is_left_alone(text: str) -> None:
@@ -340,6 +358,61 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
         ("\uff47\uff48\uff50_" + "aB3d" * 9, "[redacted:github-token]"),
         (base64.b64encode(b"ghp_" + b"aB3d" * 9).decode(), "[redacted:packed-secret]"),
         (base64.urlsafe_b64encode(b"AKIAABCDEFGHIJKLMNOP").decode(), "[redacted:packed-secret]"),
+        ("see claude.ai/code/session_01ABcd", "see [redacted:session-link]"),
+        ("https://chatgpt.com/codex/tasks/task_e_68ab", "[redacted:session-link]"),
+        ("https://cursor.com/background-agent?bcId=bc-ab", "[redacted:session-link]"),
+        ("https://cursor.com/agents?id=bc-abc&x=1 on", "[redacted:session-link] on"),
+        ("(https://jules.google.com/task/123)", "([redacted:session-link])"),
+        ("gemini.google.com/app/abcdef", "[redacted:session-link]"),
+        ("https://claude.ai/chat/abc-def", "[redacted:session-link]"),
+        ("resume session_01AbCdEfGhIjKlMnOp", "resume [redacted:session-link]"),
+        ("https://discord.com/api/webhooks/123/aB-c_d", "[redacted:webhook-url]"),
+        ("https://hooks.slack.com/services/T0/B0/x", "[redacted:webhook-url]"),
+        ("figd_aB3d-eF6_x", "[redacted:figma-token]"),
+        ("DB_PASS=s3cr3tpw", "DB_PASS=[redacted:assigned-secret]"),
+        ("MYSQL_PWD=hunter", "MYSQL_PWD=[redacted:assigned-secret]"),
+        ("db_pass: s3cr3t", "db_pass: [redacted:assigned-secret]"),
+        ('password: "correct horse battery 9" x', 'password: "[redacted:assigned-secret]" x'),
+        ("'password': 'correct horse'", "'password': '[redacted:assigned-secret]'"),
+        (r"{\"password\": \"two w0rds\"}", r"{\"password\": \"[redacted:assigned-secret]\"}"),
+        (f"Authorization: token {SHA}", "Authorization: [redacted:authorization]"),
+        ("-H 'authorization: Basic dTpw'", "-H 'authorization: [redacted:authorization]'"),
+        (f"API_TOKEN={SHA}", "API_TOKEN=[redacted:assigned-secret]"),
+        (f"export GITHUB_TOKEN={SHA}", "export GITHUB_TOKEN=[redacted:assigned-secret]"),
+        (f"api_key: {SHA}{SHA[:24]}", "api_key: [redacted:assigned-secret]"),
+        (f'"accessToken": "{SHA}"', '"accessToken": "[redacted:assigned-secret]"'),
+        (f"token={SHA}", "token=[redacted:assigned-secret]"),
+        ("curl -sSu u:p h", "curl -sSu u:[redacted:command-password] h"),
+        ("curl 'h?a=1&b=2' \\\n -u u:p", "curl 'h?a=1&b=2' \\\n -u u:[redacted:command-password]"),
+        ("curl -b session=abc h", "curl -b [redacted:command-password] h"),
+        ("curl --cookie 'sid=1; b=2' h", "curl --cookie '[redacted:command-password]' h"),
+        ("docker login -u a -p x r.io", "docker login -u a -p [redacted:command-password] r.io"),
+        ("sshpass -p x ssh h", "sshpass -p [redacted:command-password] ssh h"),
+        ("sshpass -p 'a b' ssh h", "sshpass -p '[redacted:command-password]' ssh h"),
+        ("mysql -u a --password x", "mysql -u a --password [redacted:command-password]"),
+        ("redis-cli -h h -a x ping", "redis-cli -h h -a [redacted:command-password] ping"),
+        ("openssl rsa -passin pass:x", "openssl rsa -passin pass:[redacted:command-password]"),
+        (f"github_pat_{'aB3d' * 10}\n{'aB3d' * 10}aB\nand", "[redacted:github-token]\nand"),
+        (f"ghp_{'aB3d' * 3}\n  {'aB3d' * 3}\n{'aB3d' * 3}\nafterwards", "[redacted:github-token]\nafterwards"),
+        (f"arl_k1.{'aB3d' * 9}\n{'aB3d' * 9}", "[redacted:lease-token]"),
+        (base64.b64encode(b"password=hunter2x!").decode(), "[redacted:packed-secret]"),
+        ("DATA=" + base64.b64encode(b"password=s3cret").decode(), "DATA=[redacted:packed-secret]"),
+        (base64.b64encode(("caf\xe9 ghp_" + "aB3d" * 9).encode()).decode(), "[redacted:packed-secret]"),
+        (base64.b64encode(("$p='ghp_" + "aB3d" * 9).encode("utf-16-le")).decode(), "[redacted:packed-secret]"),
+        ((b"ghp_" + b"aB3d" * 9).hex(), "[redacted:packed-secret]"),
+        ("/data/ann/x.py", "[redacted:path]"),
+        ("/github/workspace and /__w/demo/x", "[redacted:path] and [redacted:path]"),
+        ("/c/Users/ann/x", "[redacted:path]"),
+        ("/export/home/ann/x, /work/demo/a", "[redacted:path], [redacted:path]"),
+        ("$HOME/x ${HOME}/x", "[redacted:path] [redacted:path]"),
+        (r"%USERPROFILE%\x and $env:APPDATA\y", "[redacted:path] and [redacted:path]"),
+        ("in /Users/Ada Lovelace/secret/x now", "in [redacted:path] now"),
+        ("/Users/ada lovelace/secret/x", "[redacted:path]"),
+        ("'/home/ada lovelace/secret/x'", "'[redacted:path]'"),
+        (r"/Users/Ada\ Lovelace/secret/x", "[redacted:path]"),
+        ("~/Library/Application Support/T/x", "[redacted:path]"),
+        ("C:/Users/John Doe/demo/x.py", "[redacted:path]"),
+        ("see /home/a/x.py. See A/B", "see [redacted:path] See A/B"),
         ("vscode-remote://ssh/home/al/x.py", "[redacted:path]"),
         ("/opt/app/x.py", "[redacted:path]"),
         ("cd /home/x/y; ls", "cd [redacted:path]; ls"),
@@ -373,11 +446,24 @@ def test_work_tree_paths(root: str, text: str, expected: str) -> None:
     assert accepted({"objective": text}, root).checkpoint.objective == expected
 
 
+def test_a_secret_in_a_holders_label_is_stored_redacted() -> None:
+    def label(text: str) -> str:
+        return ClaimRequest(claim_id="a1b2c3d4", observed_generation=0, holder=text).holder
+
+    assert label("ann with gh" + "p_" + "aB3d" * 9) == "ann with [redacted:github-token]"
+    assert label("ann's laptop, 2nd window") == "ann's laptop, 2nd window"
+    assert len(label("a" * 53 + " sk-" + "aB3d" * 5 + "aB")) <= 80
+    with pytest.raises(ValidationError):
+        label("x" * 81)
+
+
 UNITS = (
     "eyJ | =eyJ | ghp_ | aaaaaaaaaa | :// | // | aws key  | token  | -----BEGIN PRIVATE KEY----- | a. | a- | @"
     " | <think> | http://a: | sk- | sk_live_ | xoxb-1- |   | \t | gh | arl_a. | C:\\ | \\\\a\\ | /home/ | ~/ | é | ="
     " | 1: | secret= | https://a/share/ | a b  | C:\\a b\\ | AKC | 12345678: | AP1 | AC | file:/"
     " | hvs. | Cookie: | login a password b  | curl -u a: | curl  | mysql -p | mysql  | \uff47 | QUJD | QUJD- | vscode://"
+    ' | docker login  | sshpass -p  | curl " | curl -aaaaaaaau | password: " | A_A_A_PASS= | Authorization: a '
+    ' | ghp_a\naB1c | 6768705f | cursor.com/agents/ | /Users/A  | /Users/a A/ | "/home/a b c  | c:/Users/a b '
 )
 
 
