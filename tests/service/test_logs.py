@@ -18,6 +18,10 @@ TOKENS = {
     "bearer": f"Bearer {_LONG}",
     "basic": f"Basic {_LONG}==",
     "url": f"https://x-access-token:{_LONG}@github.com/acme/shop",
+    "stripe": f"sk_live_{_LONG}",
+    "assigned": f"DB_PASSWORD={_LONG}",
+    "command": f"curl -u ann:{_LONG}",
+    "webhook": f"https://discord.com/api/webhooks/1/{_LONG}",
     "pem": f"-----BEGIN RSA PRIVATE KEY-----\n{_LONG}\n-----END RSA PRIVATE KEY-----",
 }
 
@@ -48,6 +52,6 @@ except ValueError as problem:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     lines = [json.loads(line) for line in done.stderr.splitlines()]
-    assert [line["event"] for line in lines] == ["event", "said [redacted]", "failed"]
+    assert [line["event"] for line in lines] == ["event", "said [redacted:github-token]", "failed"]
     assert "Traceback" in lines[2]["exception"]
     assert _LONG not in done.stderr
