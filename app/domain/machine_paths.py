@@ -33,8 +33,8 @@ _POSIX = re.compile(
 # In a user's own folder the first name may be any words, if quotes or Apple's folder say that they belong together.
 _WORD = r"[^\s/\"'`<>|]"
 _USER = re.compile(
-    rf"(?:(?<=[\"'`])/(?:home|Users)/{_WORD}{{1,60}}+(?: {_WORD}{{1,60}}+){{1,3}}"
-    rf"|{_BEGIN}/Users/{_WORD}{{1,60}}+(?<![.:!?,;)]) (?!(?:and|or)/){_WORD}{{1,40}}+)/{_END}*+{_SPACED}"
+    rf"(?:(?<=[\"'`])/(?:home|Users)/{_WORD}{{1,60}}+(?: {_WORD}{{1,60}}+){{1,3}}(?=[/\"'`])"
+    rf"|{_BEGIN}/Users/{_WORD}{{1,60}}+(?<![.:!?,;)]) (?!(?:and|or)/){_WORD}{{1,40}}+(?=/))(?:/{_END}*+{_SPACED})?"
 )
 _HOME = re.compile(rf"(?<![\w.~%/@:-])~[A-Za-z0-9_-]{{0,32}}/{_REST}")
 _VARIABLE = re.compile(

@@ -15,6 +15,17 @@ _LINE = r"(?:\"[^\"\n]{0,1000}+\"|'[^'\n]{0,1000}+'|\\[\s\S]|[^\n|;&\\]|&(?=\w))
 _PROSE = r"(?:is|to|and|or|in|on|for|the|a|an|as|asks|prompts?|option|flag|switch|argument|value|with|from)\b"
 _VALUE = rf"[\"']?)(?!\$|\[redacted)(?:(?<=\")[^\"\n]{{1,200}}+|(?<=')[^'\n]{{1,200}}+|(?!{_PROSE})[^\s\"'`]++)"
 _USER = r"[^\s:\"'@/]{1,100}+:"
+# After `-u "name:` a quoted password goes on to the closing quote.
+_QUOTED_USER = re.compile(
+    r"((?<=[ \t\n])(?:-[A-Za-z]{0,8}?[uU]|--user|--proxy-user)(?:[ \t]{1,4}|=)?([\"'])[^\s:\"'@/]{1,100}+:)"
+    r"(?!\$|\[redacted)[^\"'\n]{1,200}+(?=\2)"
+)
+# Any command's long option, where the value looks like a secret.
+_ANY = re.compile(
+    r"((?<![\w-])--(?:[a-z]{1,20}-){0,2}(?:password|passwd|passphrase|token|secret|api-?key|access-key)"
+    r"[ \t]{1,4}[\"']?)"
+    r"(?=[A-Za-z._~+/=-]{0,200}[0-9])(?=[0-9._~+/=-]{0,200}[A-Za-z])[\w.~+/=-]{8,}+"
+)
 
 
 @dataclass(frozen=True)
@@ -25,10 +36,10 @@ class _Command:
     options: tuple[re.Pattern[str], ...]
 
 
-def _command(names: str, *options: str, needs: str = "") -> _Command:
+def _command(names: str, *options: str, first: tuple[re.Pattern[str], ...] = ()) -> _Command:
     line = re.compile(rf"(?<![A-Za-z0-9_-])(?:{names})(?=[ \t]){_LINE}")
-    begin = rf"((?<=[ \t\n]){needs}"
-    return _Command(line, tuple(re.compile(begin + option + _VALUE) for option in options))
+    begin = r"((?<=[ \t\n])"
+    return _Command(line, (*first, *(re.compile(begin + option + _VALUE) for option in options)))
 
 
 _LONG = r"--(?:[a-z]{1,20}-)?(?:password|passwd|pass|token|secret)(?:[ \t]{1,4}|=)"
@@ -39,6 +50,7 @@ _COMMANDS = (
         rf"(?:-[A-Za-z]{{0,8}}?[uU]|--user|--proxy-user)(?:[ \t]{{1,4}}|=)?[\"']?{_USER}",
         r"(?:-[A-Za-z]{0,8}?b|--cookie)(?:[ \t]{1,4}|=)?(?=[\"']?[^\s\"'=/]{1,100}+=)",
         _LONG,
+        first=(_QUOTED_USER,),
     ),
     _command(r"mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb|mariadb-dump", r"-p(?=[^\s-])", _LONG),
     _command(r"sshpass", r"-p[ \t]{0,4}"),
@@ -70,4 +82,5 @@ def without_command_secrets(text: str) -> tuple[str, int]:
             return shown
 
         text = command.line.sub(line, text)
-    return text, found
+    text, count = _ANY.subn(rf"\1[redacted:{KIND}]", text)
+    return text, found + count

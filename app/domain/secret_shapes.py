@@ -169,7 +169,7 @@ _ASSIGNMENT = re.compile(
     r"|(?<![A-Za-z0-9])(?-i:(?:[A-Z0-9]{1,30}_){1,5}(?:PASS|PWD|PW|AUTH)|REDISCLI_AUTH)(?![A-Za-z0-9_])"
     r"|(?<![A-Za-z0-9])(?:db|user|root|admin|mysql|postgres|pg|redis|smtp|mail|ftp|ssh|login|proxy)_?(?:pass|pwd)(?![a-z_]))"
     r"(?P<rest>[A-Za-z0-9_]{0,20})(?:\\?[\"'])?[ \t]{0,3}(?P<sign>:=|=>|=|:)[ \t]{0,3}"
-    r"(?:(?<![\"'\\])\\?\"(?P<quoted>[^\"\n\\]{4,200}+)(?=\\?\")|(?<![\"'\\])\\?'(?P<single>[^'\n\\]{4,200}+)(?=\\?')"
+    r"(?:(?<![\"'\\])\\?\"(?P<quoted>[^\"\n\\]{3,200}+)(?=\\?\")|(?<![\"'\\])\\?'(?P<single>[^'\n\\]{3,200}+)(?=\\?')"
     r"|\\?[\"']?(?P<value>[^\s\"'`,;<>()\[\]{}]{4,}+))"
 )
 _HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from app.domain.secret_shapes import redact
+
 DEFAULT_WAIT_S = 60.0
 """GitHub's rule for a limit that names no time: wait at least a minute."""
 
-_CREDENTIAL = re.compile(
-    r"(?:gh[a-z]_|github_pat_|arl_|eyJ)[A-Za-z0-9._~+/=-]{8,}|(?i:bearer|basic|token)\s+[^\s]{16,}"
-)
+_READ = 4000
+"""Characters of a text that are looked at: more is no sentence."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
@@ -24,7 +25,7 @@ def plain(text: object, limit: int = 300) -> str:
     """GitHub's sentence as it may stand in a log: one line, shortened, without anything like a credential."""
     if not isinstance(text, str):
         return ""
-    line = _CONTROL.sub(" ", _CREDENTIAL.sub("[redacted]", text)).strip()
+    line = _CONTROL.sub(" ", redact(text[:_READ]).text).strip()
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
