@@ -35,7 +35,7 @@ def adopt(sha: str, *, dry_run: bool, as_json: bool) -> None:
     home = Home.find(Path.cwd())
     lease = held.held_lease(home)
     workspace = Workspace(home)
-    workspace.fetch_branches()
+    workspace.fetch_branches(lease)
     if not workspace.has(sha):
         raise usage(f"{sha} is not on the remote", "run `agent-recovery push` again: it names what is there")
     head = workspace.branch_head(lease.branch)

@@ -103,6 +103,7 @@ def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bo
         ticket=lease.ticket,
         namespace=lease.namespace,
         public_keys=lease.keys(),
+        address=lease.clone_url,
     )
     outcome: ledger_git.Pushed | ledger_git.NotPushed
     for _ in range(writes.TRIES):

@@ -16,7 +16,7 @@ from app.agent.git_faults import refused_by_git
 from app.agent.held import HeldLease
 from app.agent.home import FOLDER, Home
 from app.domain.outcome import Blocked, Code, Refused
-from app.ledger.git_program import QUIET, Fault, fault_of, git_environment, git_words
+from app.ledger.git_program import DIRECT, QUIET, Fault, directly, fault_of, git_environment, git_words
 
 _SHOWN = 5
 _MOST_COMPARED = 1000
@@ -188,7 +188,7 @@ class Workspace:
 
     def prepare(self, lease: HeldLease) -> None:
         """Remote, credential helper and ignore line; no network, and the same however often it runs."""
-        self._git("config", "remote.origin.url", lease.clone_url)
+        self._git("config", "--replace-all", "remote.origin.url", lease.clone_url)
         self._git("config", "--replace-all", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
         section = f"credential.{lease.clone_url}"
         # The empty value first: helpers configured elsewhere on this machine are not asked and never get the token.
@@ -223,18 +223,19 @@ class Workspace:
             )
         return replace(state, changed=(), normalised=(*state.normalised, *state.changed))
 
-    def fetch_branches(self) -> None:
-        """Brings the remote's branches here. Raises Refused (`unavailable`)."""
+    def fetch_branches(self, lease: HeldLease) -> None:
+        """Brings the branches of the lease's repository here. Raises Refused (`unavailable`)."""
+        options = ("--quiet", "--no-tags", "--prune", "--no-auto-maintenance")
         try:
-            self._git("fetch", "--quiet", "--no-tags", "--prune", "--no-auto-maintenance", "origin")
+            self._git(*directly(lease.clone_url), "fetch", *options, DIRECT, "+refs/heads/*:refs/remotes/origin/*")
         except GitFailed as failure:
             raise _unreachable(failure) from None
 
     def _fetch(self, lease: HeldLease) -> None:
-        self.fetch_branches()
+        self.fetch_branches(lease)
         if not self.has(lease.head_sha):
             try:
-                self._git("fetch", "--quiet", "--no-tags", "origin", lease.head_sha)
+                self._git(*directly(lease.clone_url), "fetch", "--quiet", "--no-tags", DIRECT, lease.head_sha)
             except GitFailed as failure:
                 raise _unreachable(failure) from None
         tracked = self._git("ls-tree", "--name-only", "-z", lease.head_sha).split("\0")
@@ -274,7 +275,7 @@ class Workspace:
         if done.returncode != 0:
             text = done.stderr.decode(errors="replace")
             said = git_words(text.splitlines()) or f"it ended with {done.returncode}"
-            raise GitFailed(arguments[0], said, fault_of(text))
+            raise GitFailed(_command(arguments), said, fault_of(text))
         return done.stdout
 
     def _try(self, *arguments: str) -> str | None:
@@ -287,6 +288,14 @@ class Workspace:
             if failure.fault is Fault.LOCAL and "not a git repository" not in failure.said:
                 raise refused_by_git("git cannot work here", failure.said, Fault.LOCAL) from None
             return None
+
+
+def _command(arguments: tuple[str, ...]) -> str:
+    """The command's name, behind the settings that stand before it."""
+    place = 0
+    while arguments[place] == "-c":
+        place += 2
+    return arguments[place]
 
 
 _PROTOCOLS = "http:https:ssh"

@@ -13,7 +13,7 @@ from types import TracebackType
 
 from app.domain.record import MAX_BYTES
 from app.ledger.codec import RECORD_FILE, Entry
-from app.ledger.git_program import QUIET, Fault, fault_of, git_environment, git_words, plain_line
+from app.ledger.git_program import DIRECT, QUIET, Fault, directly, fault_of, git_environment, git_words, plain_line
 
 NETWORK_TIMEOUT_S = 120
 LOCAL_TIMEOUT_S = 60
@@ -54,11 +54,12 @@ class RefPush:
 
 
 class Clone:
-    """A clone on this machine and its remote `origin`."""
+    """A clone on this machine and its remote: the one at `address`, or whatever git makes of `origin` there."""
 
-    def __init__(self, path: Path, remote: str = "origin") -> None:
+    def __init__(self, path: Path, address: str | None = None) -> None:
         self.path = path
-        self.remote = remote
+        self.remote = "origin" if address is None else DIRECT
+        self._reach = () if address is None else directly(address)
         # Replaced objects would show another history than the remote's.
         self._environment = git_environment(GIT_NO_REPLACE_OBJECTS="1")
 
@@ -161,7 +162,7 @@ class Clone:
         return Objects(self._command("cat-file", "--batch"), self._environment)
 
     def _command(self, *arguments: str) -> list[str]:
-        return ["git", *QUIET, "-C", str(self.path), *arguments]
+        return ["git", *QUIET, *self._reach, "-C", str(self.path), *arguments]
 
     def _run(
         self, *arguments: str, stdin: bytes = b"", timeout: int = LOCAL_TIMEOUT_S

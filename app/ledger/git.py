@@ -159,7 +159,9 @@ class _Branch:
 
 
 class GitLedger:
-    """The ledger of one ticket, seen from a clone. `public_keys`: the service's seal keys, raw."""
+    """The ledger of one ticket, seen from a clone. `public_keys`: the service's seal keys, raw. `address`: where the
+    repository is reached; without one, wherever the clone's `origin` leads.
+    """
 
     def __init__(
         self,
@@ -170,7 +172,7 @@ class GitLedger:
         namespace: str,
         public_keys: Mapping[str, bytes],
         *,
-        remote: str = "origin",
+        address: str | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """Raises ValueError on a ledger ref that is not this ticket's, or on a key that is no Ed25519 key."""
@@ -181,7 +183,7 @@ class GitLedger:
         self.ticket = ticket
         self._repository_id = repository_id
         self._public_keys = PublicKeys(public_keys)
-        self._clone = Clone(clone, remote)
+        self._clone = Clone(clone, address)
         self._sleep = sleep
 
     def fetch(self) -> Entry | Gone | Unreachable:

@@ -35,14 +35,32 @@ QUIET = tuple(
 )
 """Stands before the command's name in every call."""
 
-_LEFT_OUT = frozenset(
-    (
-        *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_COMMON_DIR"),
-        *("GIT_NAMESPACE", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_DEFAULT_HASH", "GIT_SHALLOW_FILE"),
-        *("GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"),
-        *("GIT_ASKPASS", "SSH_ASKPASS", "LANGUAGE"),
-    )
+DIRECT = "agent-recovery-direct"
+"""The name of the remote that `directly` describes."""
+
+
+def directly(address: str) -> tuple[str, ...]:
+    """Words before the command's name that make DIRECT the remote at `address`, and nothing else.
+
+    A remote under a name that configurations know is what they all make of it together: git would fetch from the first
+    `remote.origin.url` on this machine and push to each of them, or to a `pushurl`. An explicit address for pushes
+    passes by `url.*.pushInsteadOf`, which would push elsewhere than what was read; `insteadOf` holds for both.
+    """
+    of = f"remote.{DIRECT}"
+    # A push keeps the remembered heads of `origin` true: by them is told what was never published.
+    settings = (f"{of}.url={address}", f"{of}.pushurl={address}", f"{of}.fetch=+refs/heads/*:refs/remotes/origin/*")
+    return tuple(word for setting in settings for word in ("-c", setting))
+
+
+_KEPT = re.compile(
+    # Who the person is, how the remote is reached, where git and its configuration stand.
+    r"GIT_(?:(?:AUTHOR|COMMITTER|SSL|SSH|PROXY|HTTP|CONFIG_KEY|CONFIG_VALUE)_\w+|SSH|CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|COUNT)"
+    r"|EXEC_PATH|ALLOW_PROTOCOL)"
 )
+"""Of git's own variables, those that our calls see. All others would send git to another repository, index or file of
+settings (a hook or an alias that calls us sets several), or change what it says, which is read here.
+"""
+_LEFT_OUT = frozenset(("SSH_ASKPASS", "LANGUAGE"))
 _CREDENTIAL = re.compile(r"(://)[^/\s@]*@|\b(?:gh[a-z]_|github_pat_|arl_)[A-Za-z0-9._-]+")
 _LONGEST = 800
 
@@ -124,8 +142,12 @@ def fault_of(said: str) -> Fault:
 
 def git_environment(**more: str) -> dict[str, str]:
     """For git: it never asks a person, speaks English, and looks at no other repository than it is sent to."""
-    kept = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
+    kept = {name: value for name, value in os.environ.items() if _is_kept(name)}
     return {**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "LC_ALL": "C", **more}
+
+
+def _is_kept(name: str) -> bool:
+    return _KEPT.fullmatch(name) is not None if name.startswith("GIT_") else name not in _LEFT_OUT
 
 
 def git_words(lines: Sequence[str]) -> str:

@@ -266,10 +266,10 @@ def test_a_rewind_is_not_answered_by_the_plain_push_before_it(world: World) -> N
     here = world.holder()
     mine = world.commit(here, "prices.txt")
     writes = here / ".agent-recovery" / "writes.json"
-    world.git(here, "config", "remote.origin.url", "http://127.0.0.1:9/acme/shop.git")
+    world.service.git_fault = ("service=git-upload-pack", "503")
     assert world.run(here, "push", "--json").json["error"]["code"] == "unavailable"
     unanswered = writes.read_text()
-    world.git(here, "config", "remote.origin.url", world.service.clone_url)
+    world.service.git_fault = None
     assert world.run(here, "push").code == 0
     # As it stands when the push was carried out and its answer never came.
     writes.write_text(unanswered)
