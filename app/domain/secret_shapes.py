@@ -1,8 +1,8 @@
 """Finding secrets in text by their shapes, and putting `[redacted:<kind>]` in their place.
 
-Three sources: forms we know by their prefix, assignments to names that promise a secret, and an explicit list of
-detect-secrets' plugins. Its entropy plugins are not in it: they flag every commit SHA, and a SHA is never redacted. Nor
-are plugins whose patterns a hostile text could make slow. Everything runs in memory, on one string at a time.
+Four sources: forms we know by their prefix, assignments to names that promise a secret, options of commands, and an
+explicit list of detect-secrets' plugins. Its entropy plugins are not in it: they flag every commit SHA, and a SHA is
+redacted only where it is assigned to a name that speaks of nothing but a secret. Nor are plugins whose patterns a hostile text could make slow. Everything runs in memory, on one string at a time.
 """
 
 import base64
@@ -47,6 +47,12 @@ _PLUGINS: tuple[RegexBasedDetector, ...] = (
     StripeDetector(),
     TelegramBotTokenDetector(),
     TwilioKeyDetector(),
+)
+
+_PLUGIN_SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (re.sub(r"[^a-z0-9]+", "-", plugin.secret_type.lower()).strip("-"), pattern)
+    for plugin in _PLUGINS
+    for pattern in plugin.denylist
 )
 
 SHA = re.compile(r"(?<![A-Za-z0-9])(?:[0-9a-f]{64}|[0-9a-f]{40})(?![A-Za-z0-9])")
@@ -214,10 +220,8 @@ def _redacted(text: str) -> Redacted:
     text, found = without_command_secrets(text)
     if found:
         kinds[COMMAND_KIND] = None
-    for plugin in _PLUGINS:
-        kind = re.sub(r"[^a-z0-9]+", "-", plugin.secret_type.lower()).strip("-")
-        for pattern in plugin.denylist:
-            text = _replace(text, pattern, kind, kinds, lambda match, sha: not sha)
+    for kind, pattern in _PLUGIN_SHAPES:
+        text = _replace(text, pattern, kind, kinds, lambda match, sha: not sha)
     text = _replace(text, _BASIC, "authorization", kinds, _names_a_user)
     text = _replace(text, _ASSIGNMENT, "assigned-secret", kinds, _assigns_a_secret)
     text = _replace(text, _PACKED, "packed-secret", kinds, _packs_a_secret)
@@ -287,6 +291,8 @@ def _replace(
     """Replaces the value a pattern finds (its last filled group, else all of it) where it is `wanted`, which is told
     whether the value touches a SHA.
     """
+    if not pattern.search(text):
+        return text
     shas = [sha.span() for sha in SHA.finditer(text)]
     pieces: list[str] = []
     at = 0
