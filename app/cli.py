@@ -67,7 +67,7 @@ def _join(name: str, room: Room) -> None:
                 raise
             print(
                 f"{PROGRAM} {name} needs {missing.name}, which is not installed\n"
-                f"next: pip install 'agent-recovery[{room.extra}]'",
+                f"next: pip install '.[{room.extra}]' in the source tree of {PROGRAM}",
                 file=sys.stderr,
             )
             raise typer.Exit(2) from None
@@ -99,8 +99,7 @@ def main() -> None:
 
         if os.environ.get("AGENT_RECOVERY_DEBUG"):
             print(scrub(traceback.format_exc()), file=sys.stderr)
-        print(scrub(f"internal error: {type(error).__name__}: {error}"), file=sys.stderr)
-        print("next: run it with AGENT_RECOVERY_DEBUG=1 and report what it prints", file=sys.stderr)
+        _internal(f"internal error: {type(error).__name__}: {error}")
         raise SystemExit(70) from None
 
 
@@ -125,7 +124,8 @@ _OF_OUTPUT = frozenset({errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EBADF})
 
 
 def _wants_json() -> bool:
-    return "--json" in sys.argv[1:]
+    # With a value it is a wrong call, and who wrote it wants to read of that in JSON.
+    return any(word == "--json" or word.startswith("--json=") for word in sys.argv[1:])
 
 
 def _open_streams() -> None:
@@ -163,16 +163,34 @@ def _wrong_call(wrong: TyperException) -> int:
 
     context = getattr(wrong, "ctx", None)
     command = context.command_path if context is not None else PROGRAM
+    words = line(_words(wrong)) or "no command was given"
+    _print_error("usage", words, f"run `{command} --help` and correct the call")
+    return 2
+
+
+def _internal(words: str) -> None:
+    """Tells of a fault of this program, as JSON where JSON was asked for."""
+    from app.agent.show import line, scrub
+
+    remedy = "run it with AGENT_RECOVERY_DEBUG=1 and report what it prints"
+    if _wants_json():
+        _print_error("internal", line(words), remedy)
+    else:
+        print(scrub(words), file=sys.stderr)
+        print(f"next: {remedy}", file=sys.stderr)
+
+
+def _print_error(code: str, message: str, next_action: str) -> None:
+    """One JSON object on standard output, of the form in which every refusal is told."""
     error = {
-        "code": "usage",
-        "message": line(_words(wrong)) or "no command was given",
-        "next_action": f"run `{command} --help` and correct the call",
+        "code": code,
+        "message": message,
+        "next_action": next_action,
         "retryable": False,
         "holder": None,
         "generation": None,
     }
     print(json.dumps({"error": error}, indent=2))
-    return 2
 
 
 def _words(wrong: TyperException) -> str:

@@ -130,4 +130,4 @@ def test_a_command_of_an_extra_that_is_not_installed_says_which(command: str, mi
     ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert ran.returncode == 2
     assert f"needs {missing}, which is not installed" in ran.stderr
-    assert f"pip install 'agent-recovery[{extra}]'" in ran.stderr
+    assert f"pip install '.[{extra}]'" in ran.stderr

@@ -4,7 +4,6 @@ Heavy imports stand inside the commands: `agent-recovery --help` and git's crede
 """
 
 import os
-import socket
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +20,8 @@ Holder = Annotated[str | None, typer.Option("--holder", help="A label by which p
 
 
 def _holder(label: str | None) -> str:
-    return (label or os.environ.get("AGENT_RECOVERY_HOLDER") or f"agent@{socket.gethostname()}")[:80].strip()
+    # The label stands in public places: this machine's name is nobody's business there.
+    return (label or os.environ.get("AGENT_RECOVERY_HOLDER") or "agent")[:80].strip()
 
 
 @app.command()

@@ -57,7 +57,7 @@ def test_a_missing_extra_is_named(command: str, missing: str, extra: str) -> Non
     )
     done = run(command, "--help", program=program)
     assert done.returncode == 2, done.stderr
-    assert f"agent-recovery[{extra}]" in done.stderr
+    assert f"pip install '.[{extra}]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -99,6 +99,12 @@ def test_the_unexpected_is_told_without_a_secret_or_a_traceback() -> None:
     assert done.returncode == 70
     assert "RuntimeError: bad thing at https://host with [token]" in done.stderr
     assert "Traceback" not in done.stderr
+    for option in ("--json", "--json=1"):
+        told = run("push", option, program=program)
+        error = json.loads(told.stdout)["error"]
+        assert (told.returncode, told.stderr, error["code"]) == (70, "", "internal")
+        assert error["message"] == "internal error: RuntimeError: bad thing at https://host with [token]"
+        assert "AGENT_RECOVERY_DEBUG" in error["next_action"]
 
 
 def test_what_runs_too_long_is_ended_with_all_it_started(tmp_path: Path) -> None:
@@ -210,6 +216,18 @@ def test_a_wrong_call_is_json_where_json_was_asked_for(arguments: tuple[str, ...
     assert (done.returncode, done.stderr, error["code"]) == (2, "", "usage")
     assert error["message"]
     assert "--help" in error["next_action"]
+
+
+def test_an_option_that_takes_no_value_is_a_wrong_call_in_json() -> None:
+    done = run("push", "--json=1")
+    error = json.loads(done.stdout)["error"]
+    assert (done.returncode, done.stderr, error["code"]) == (2, "", "usage")
+    assert "--json" in error["message"]
+
+
+def test_nobody_learns_this_machines_name_from_a_claim(world: World) -> None:
+    world.holder()
+    assert world.service.of("claim")[0].body["holder"] == "agent"
 
 
 @pytest.mark.parametrize(
