@@ -2,7 +2,8 @@
 
 Four sources: forms we know by their prefix, assignments to names that promise a secret, options of commands, and an
 explicit list of detect-secrets' plugins. Its entropy plugins are not in it: they flag every commit SHA, and a SHA is
-redacted only where it is assigned to a name that speaks of nothing but a secret. Nor are plugins whose patterns a hostile text could make slow. Everything runs in memory, on one string at a time.
+redacted only where it is assigned to a name that speaks of nothing but a secret. Nor are plugins whose patterns a
+hostile text could make slow. Everything runs in memory, on one string at a time.
 """
 
 import base64
