@@ -48,7 +48,6 @@ EVENTS = [
     "check_run",
     "create",
     "delete",
-    "installation_repositories",
     "issue_comment",
     "issues",
     "pull_request",

@@ -11,6 +11,7 @@ from app.emulator.acts import refs as ref_acts
 from app.emulator.acts.events import announce_installation, announce_reach, listed
 from app.emulator.browsers import from_elsewhere
 from app.emulator.errors import ApiError
+from app.emulator.event_permissions import check_asked_for
 from app.emulator.render import Render
 from app.emulator.repo_settings import changed as changed_settings
 from app.emulator.repos import RefChange
@@ -138,6 +139,7 @@ def add_app(server: Server, request: Request) -> Any:
     owner = world.account(body.get("owner", str, "app-owner")) or world.add_account(
         body.get("owner", str, "app-owner"), "Organization"
     )
+    check_asked_for(body.get("events", list, []))
     app = world.add_app(
         slug,
         owner,
@@ -168,7 +170,9 @@ def change_app(server: Server, request: Request, slug: str) -> Any:
         app.webhook_url = body.maybe("webhook_url", str)
     if "webhook_secret" in body:
         app.webhook_secret = body.maybe("webhook_secret", str)
-    app.events = body.get("events", list, app.events)
+    events = body.get("events", list, app.events)
+    check_asked_for(events)
+    app.events = events
     app.permissions = body.get("permissions", dict, app.permissions)
     return Render(server.world).app(app)
 

@@ -5,6 +5,9 @@ Source: docs.github.com, "Webhook events and payloads" (each event names its per
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from app.emulator.errors import ApiError
 from app.emulator.state import Permissions
 
 _NEEDED: dict[str, tuple[str, ...]] = {
@@ -37,6 +40,17 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "workflow_job": ("actions",),
     "workflow_run": ("actions",),
 }
+
+
+# Sent to every App unasked; GitHub refuses to be asked for them (github.com/WeblateOrg/weblate/issues/20301).
+UNASKED = ("installation", "installation_repositories", "installation_target", "ping")
+
+
+def check_asked_for(events: Sequence[str]) -> None:
+    """May an App subscribe to these? Raises 422 in the words of GitHub's registration."""
+    unsupported = [event for event in events if event in UNASKED]
+    if unsupported:
+        raise ApiError(422, f"Default events unsupported: {' and '.join(unsupported)}")
 
 
 def may_hear(permissions: Permissions, event: str) -> bool:

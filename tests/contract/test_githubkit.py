@@ -6,6 +6,7 @@ import pytest
 
 from app.emulator import server as server  # all routes are added on import
 from app.emulator.client import Emulator
+from app.emulator.event_permissions import UNASKED
 from app.emulator.rest import routes
 from tests.contract import githubkit_scene as scene
 from tests.contract.coverage import sent_events
@@ -30,8 +31,6 @@ EVERYTHING = dict.fromkeys(
     ),
     "write",
 )
-# These come unasked: an App does not subscribe to them.
-UNASKED = {"installation", "installation_repositories", "installation_target", "ping"}
 # What githubkit 0.16.1 cannot be asked, or the emulator answers with a refusal alone.
 NOT_ASKED = {
     "repos/get-org-rulesets": "rulesets of organizations are not served: 501",
@@ -45,7 +44,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     with Emulator.start(tmp_path_factory.mktemp("emulator")) as emulator:
         tokens = {name: emulator.user(name)["token"] for name in ("dev", "critic", "guest")}
         emulator.org("octo")
-        events = sorted(set(sent_events()) - UNASKED)
+        events = sorted(set(sent_events()) - set(UNASKED))
         app = emulator.app("keeper", permissions=EVERYTHING, events=events, webhook_url="http://127.0.0.1:9/hook")
         emulator.repo(
             "octo",

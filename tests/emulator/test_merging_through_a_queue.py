@@ -54,4 +54,4 @@ def test_an_app_is_accepted_and_refused_later(world: World) -> None:
 def test_there_may_be_no_queue(world: World) -> None:
     failed = settled(world.dev, world.open_pull(base="main")["number"], merge_action="merge_queue")
     assert failed["status"] == "failed"
-    assert failed["details"]["message"].endswith("Merge queue is not enabled for this branch")
+    assert failed["details"]["message"].endswith("Base branch does not have a merge queue enabled")

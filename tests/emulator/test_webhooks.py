@@ -9,8 +9,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from emulated import REPO, SECRET, ZERO, Inbox, World, git, new_commit, rest
+
+from app.emulator.client import Emulator
 
 BASE = f"/repos/{REPO}"
 
@@ -157,3 +160,11 @@ def test_suspension_silences_and_is_told(hooked: World) -> None:
     hooked.emulator.issue(REPO, "Unheard")
     hooked.emulator.change_installation(hooked.installation["id"], suspended=False)
     assert events(hooked) == [("installation", "suspend"), ("installation", "unsuspend")]
+
+
+def test_what_every_app_hears_unasked_cannot_be_asked_for(emulator: Emulator) -> None:
+    with pytest.raises(httpx.HTTPStatusError, match="Default events unsupported: installation and ping"):
+        emulator.app("keen", permissions={}, events=["installation", "push", "ping"])
+    emulator.app("plain", permissions={}, events=["push"])
+    with pytest.raises(httpx.HTTPStatusError, match="Default events unsupported: installation_repositories"):
+        emulator.change_app("plain", events=["installation_repositories"])
