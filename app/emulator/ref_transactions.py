@@ -86,3 +86,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
                 pipe.close()
     _ENDING.append(process)
     _ENDING[:] = [ending for ending in _ENDING if ending.poll() is None]
+
+
+def end_all() -> None:
+    """End all processes and collect them, so that none is left behind when this process is told to stop."""
+    while _WARM:
+        next(iter(_WARM)).close()
+    for process in _ENDING:
+        process.wait()
+    _ENDING.clear()

@@ -23,6 +23,7 @@ from app.emulator import (
     limit_controls,
     oidc,
     project_controls,
+    ref_transactions,
     smart_http,
 )
 from app.emulator.acts.checks import mark_stale
@@ -167,6 +168,7 @@ class Server:
         """End everything that runs beside the requests, and write what is to be kept."""
         await self._stop_sending()
         await self.world.processes.stop_all()
+        ref_transactions.end_all()
         if self.keeper is not None:
             self.keeper.close()
 
