@@ -83,7 +83,7 @@ class Delivery:
 @dataclass(eq=False)
 class Waiting:
     """A delivery in the queue: it goes ``copies`` times, ``delay_s`` seconds after its turn, and its turn comes after
-    ``behind`` more deliveries have left."""
+    ``behind`` more deliveries have arrived."""
 
     delivery: Delivery
     copies: int = 1
@@ -256,14 +256,14 @@ class Deliveries:
             self._depart(ready)
 
     def _depart(self, waiting: Waiting) -> None:
-        for later in self.queue:
-            later.behind = max(0, later.behind - 1)
         task = asyncio.create_task(self._send(waiting))
         self._sending.add(task)
         task.add_done_callback(self._arrived)
 
     def _arrived(self, task: asyncio.Task[None]) -> None:
         self._sending.discard(task)
+        for later in self.queue:
+            later.behind = max(0, later.behind - 1)
         self._wake.set()
         self.settled()
 
