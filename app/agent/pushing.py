@@ -18,7 +18,8 @@ from app.agent.show import DetailedRefusal
 from app.agent.workspace import Workspace
 from app.domain.checkpoint import Change, Checkpoint
 from app.domain.outcome import Blocked, Code, Refused
-from app.ledger import git as ledger_git
+from app.ledger import git_outcomes
+from app.ledger.git import GitLedger
 
 Status = Literal["working", "waiting"]
 
@@ -82,7 +83,7 @@ def adopting(planned: Plan, sha: str) -> Plan:
     return replace(planned, checkpoint=planned.checkpoint.model_copy(update={"accepted_decisions": decisions}))
 
 
-def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bool = False) -> ledger_git.Pushed:
+def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bool = False) -> git_outcomes.Pushed:
     """Carries the plan out. `adopted` is the foreign head that the branch may stand at; `rewind` puts the branch back.
 
     Raises Refused; foreign commits come as `DetailedRefusal`, named.
@@ -96,7 +97,7 @@ def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bo
         "adopt": adopted,
         "rewind": rewind,
     }
-    ledger = ledger_git.GitLedger(
+    ledger = GitLedger(
         clone=home.root,
         ledger_ref=lease.ledger_ref,
         repository_id=lease.repository_id,
@@ -105,7 +106,7 @@ def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bo
         public_keys=lease.keys(),
         address=lease.clone_url,
     )
-    outcome: ledger_git.Pushed | ledger_git.NotPushed
+    outcome: git_outcomes.Pushed | git_outcomes.NotPushed
     for _ in range(writes.TRIES):
         waiting = writes.unanswered(home, planned.identity, "push")
         begun = writes.begin(home, planned.identity, "push", body)
@@ -119,25 +120,25 @@ def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bo
             adopt=adopted,
             rewind=rewind,
         )
-        if not isinstance(outcome, ledger_git.Outnumbered):
+        if not isinstance(outcome, git_outcomes.Outnumbered):
             break
         # The ledger does not know the key, so nothing was pushed under it: the number is learnt, the push is new.
         writes.settle(home, planned.identity, "push")
         if not writes.learn(home, planned.identity, outcome.highest) and begun != waiting:
             break
-    if isinstance(outcome, ledger_git.KeyUsed):
+    if isinstance(outcome, git_outcomes.KeyUsed):
         writes.settle(home, planned.identity, "push")
-    if not isinstance(outcome, ledger_git.Pushed):
+    if not isinstance(outcome, git_outcomes.Pushed):
         raise _refusal(outcome, lease)
     writes.settle(home, planned.identity, "push")
     home.save(FILE, lease.model_copy(update={"ledger_head": outcome.ledger_commit, "published_sha": outcome.code_sha}))
     return outcome
 
 
-def _refusal(outcome: ledger_git.NotPushed, lease: HeldLease) -> Refused:
-    if isinstance(outcome, ledger_git.Foreign):
+def _refusal(outcome: git_outcomes.NotPushed, lease: HeldLease) -> Refused:
+    if isinstance(outcome, git_outcomes.Foreign):
         return foreign_commits(outcome.head, outcome.commits, lease)
-    if isinstance(outcome, ledger_git.FencedOut):
+    if isinstance(outcome, git_outcomes.FencedOut):
         return Refused(
             Blocked(
                 Code.STALE_GENERATION,
@@ -148,19 +149,19 @@ def _refusal(outcome: ledger_git.NotPushed, lease: HeldLease) -> Refused:
                 generation=outcome.generation,
             )
         )
-    if isinstance(outcome, ledger_git.Outnumbered):
+    if isinstance(outcome, git_outcomes.Outnumbered):
         remedy = "run `agent-recovery push` again: it says what you know now"
         return Refused(Blocked(Code.STALE_REQUEST, outcome.reason, remedy, retryable=True))
-    if isinstance(outcome, ledger_git.KeyUsed):
+    if isinstance(outcome, git_outcomes.KeyUsed):
         remedy = "run `agent-recovery push` again: it is sent with a key of its own"
         return Refused(Blocked(Code.USAGE, f"nothing was pushed: {outcome.reason}", remedy))
-    if isinstance(outcome, ledger_git.LostRace):
+    if isinstance(outcome, git_outcomes.LostRace):
         return Refused(Blocked(Code.LOST_RACE, outcome.reason, "run `agent-recovery push` again", retryable=True))
-    if isinstance(outcome, ledger_git.Unheard):
+    if isinstance(outcome, git_outcomes.Unheard):
         return Refused(
             Blocked(Code.UNAVAILABLE, outcome.reason, "run `agent-recovery push` again: nothing happens twice", True)
         )
-    if isinstance(outcome, ledger_git.Distrusted):
+    if isinstance(outcome, git_outcomes.Distrusted):
         return Refused(
             Blocked(
                 Code.FROZEN,
@@ -168,7 +169,7 @@ def _refusal(outcome: ledger_git.NotPushed, lease: HeldLease) -> Refused:
                 "stop: a person must look at the ticket. Your commits are still in this clone",
             )
         )
-    if isinstance(outcome, ledger_git.Declined):
+    if isinstance(outcome, git_outcomes.Declined):
         reason = outcome.reason
         if outcome.in_the_way is not None:
             reason = f"the branch {outcome.in_the_way} exists, so git cannot make {lease.branch} beside it ({reason})"

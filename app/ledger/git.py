@@ -10,7 +10,7 @@ are named, never overwritten or taken over by accident. It works while the servi
 import random
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +25,21 @@ from app.domain.token import read as read_token
 from app.ledger.agent_commits import amend_as_agent
 from app.ledger.clone import Clone, PushedRefs, PushFailed, RefPush, Unreachable
 from app.ledger.codec import Draft, Entry, NewerSchema, NotStorable, blob_bytes, commit_bytes, draft_text, tree_bytes
+from app.ledger.git_outcomes import (
+    Declined,
+    Distrusted,
+    FencedOut,
+    Foreign,
+    Gone,
+    KeyUsed,
+    LostRace,
+    NotPushed,
+    Outnumbered,
+    Pushed,
+    Refused,
+    Seen,
+    Unheard,
+)
 from app.ledger.git_program import Fault
 from app.ledger.seals import LeaseSealer, PublicKeys, ServiceSeal, own_secret
 from app.ledger.verify import Sound, verify_tail
@@ -34,103 +49,6 @@ TRIES = 10
 UNMOVED_TRIES = 3
 """Of a push that failed though nothing had moved: then it is no race, and git's reason is the answer."""
 LONGEST_TAIL = 10_000
-
-
-@dataclass(frozen=True)
-class Gone:
-    """The ledger does not stand under `active/`: the ticket ended, or was never claimed. `head`: where its ledger
-    stands under `done/`.
-    """
-
-    reason: str
-    head: str | None = None
-
-
-@dataclass(frozen=True)
-class Seen:
-    """One look at the remote: the ledger's commits, newest first, down to the last service seal; unverified.
-    `branch`: the head of the ticket branch, None where it does not exist or was not asked for.
-    """
-
-    entries: tuple[Entry, ...]
-    branch: str | None
-
-
-@dataclass(frozen=True)
-class Pushed:
-    """Branch and ledger moved together."""
-
-    ledger_commit: str
-    code_sha: str
-
-
-@dataclass(frozen=True)
-class FencedOut:
-    """The lease is not the ticket's any more; who holds it now, where somebody does."""
-
-    reason: str
-    holder: str | None = None
-    generation: int | None = None
-
-
-@dataclass(frozen=True)
-class Foreign:
-    """The branch stands at `head`, which was not pushed under this ledger. `commits`: (SHA, subject, author) of what
-    is there and not in the work to be pushed; subject and author are strangers' text. Empty where the branch was only
-    put back to an older commit.
-    """
-
-    head: str
-    commits: tuple[tuple[str, str, str], ...]
-
-
-@dataclass(frozen=True)
-class LostRace:
-    """Others kept writing; the generation is still ours and the same push may be tried again."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class Refused:
-    """The push cannot be made as it is, or the remote refuses it."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class Unheard(Refused):
-    """The remote did not answer. Pushing again finds out what became of the push."""
-
-
-@dataclass(frozen=True)
-class Declined(Refused):
-    """The remote, or git on this machine, says no, and will again until somebody mends it: `fault` says what kind of
-    no, `reason` has git's own words. `in_the_way`: the branch that leaves no room for the ticket's.
-    """
-
-    fault: Fault
-    in_the_way: str | None = None
-
-
-@dataclass(frozen=True)
-class Distrusted(Refused):
-    """The ledger on the remote is damaged or forged, or a newer version wrote it: nothing is built on it."""
-
-
-@dataclass(frozen=True)
-class Outnumbered(Refused):
-    """The request is new and its number is not: the ledger knows one of this lease up to `highest` (R16)."""
-
-    highest: int
-
-
-@dataclass(frozen=True)
-class KeyUsed(Refused):
-    """The request's key was used before to ask for something else than a push; nothing was pushed (R16)."""
-
-
-NotPushed = FencedOut | Foreign | LostRace | Refused
 
 
 @dataclass(frozen=True)
@@ -432,11 +350,6 @@ class GitLedger:
                     break
                 wanted = entry.parent
         return tuple(entries)
-
-
-def seal_age(entries: Sequence[Entry]) -> int:
-    """How many commits stand above the last one that names a service seal; all of them where none does."""
-    return next((age for age, entry in enumerate(entries) if isinstance(entry.seal, ServiceSeal)), len(entries))
 
 
 def _fence(record: Record, claims: Claims) -> FencedOut | None:

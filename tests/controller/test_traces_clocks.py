@@ -13,7 +13,7 @@ from app.domain.agent_api import ClaimRequest, Grant, HeartbeatRequest
 from app.domain.keys import TicketKey
 from app.domain.outcome import Code, Refused
 from app.domain.record import Lease
-from app.ledger.git import Pushed
+from app.ledger.git_outcomes import Pushed
 
 TTL, GRACE = timedelta(minutes=15), timedelta(seconds=60)
 NEAR = timedelta(seconds=3)

@@ -18,7 +18,8 @@ from app.domain.outcome import Code, Refused
 from app.github.errors import Unanswered
 from app.github.repository import Repository
 from app.ledger.api import Won
-from app.ledger.git import FencedOut, Foreign, GitLedger, Pushed
+from app.ledger.git import GitLedger
+from app.ledger.git_outcomes import FencedOut, Foreign, Pushed
 from app.service.events import Poked, keys_of
 
 EVENTS = ["push", "issues", "issue_comment", "pull_request", "check_run", "check_suite", "create", "delete"]

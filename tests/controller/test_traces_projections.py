@@ -13,7 +13,7 @@ from app.domain.external_id import parse
 from app.domain.keys import TicketKey
 from app.domain.outcome import Code, Refused
 from app.github.errors import Unanswered
-from app.ledger.git import Pushed
+from app.ledger.git_outcomes import Pushed
 
 OURS = "app:agent-recovery"
 PATCH = {"method": "PATCH", "path_regex": "/check-runs/[0-9]+$", "identity": OURS}
