@@ -26,11 +26,9 @@ class Frozen:
 
 def frozen_report(ticket: int, frozen: Frozen, issue: Issue | None) -> str:
     """One report on a frozen ticket: what was seen, what it means, what a person can do."""
-    person = next(iter(issue.assignees), issue.author) if issue else None
-    mention = f"@{person} " if person else ""
     return (
         f"{report_marker(ticket, frozen.edge)}\n"
-        f"{mention}**Agent Recovery has stopped acting on ticket #{ticket}.** {frozen.reason}\n\n"
+        f"{_mention(issue)}**Agent Recovery has stopped acting on ticket #{ticket}.** {frozen.reason}\n\n"
         f"- Seen now: {frozen.found}\n- Expected: {frozen.expected}\n\n"
         "Its branch and its PR are left as they are, nobody is granted the ticket, and nothing is put back by itself: "
         "the record of who holds the ticket cannot be trusted until a person has looked. "
@@ -42,11 +40,9 @@ def frozen_report(ticket: int, frozen: Frozen, issue: Issue | None) -> str:
 
 def unrestored_report(ticket: int, edge: str, action: RestoreBranch, words: str, issue: Issue | None) -> str:
     """One report on a branch that GitHub does not let us put back: what, why, what a person can do."""
-    person = next(iter(issue.assignees), issue.author) if issue else None
-    mention = f"@{person} " if person else ""
     return (
         f"{report_marker(ticket, edge)}\n"
-        f"{mention}**The branch of ticket #{ticket} could not be put back**, because {action.reason}.\n\n"
+        f"{_mention(issue)}**The branch of ticket #{ticket} could not be put back**, because {action.reason}.\n\n"
         f"- Branch: {inline(action.branch, 200)}\n- Published commit: {action.published} (safe in the ledger)\n"
         f"- GitHub says: {inline(words, 300)}\n\n"
         "Remove what stands in the way (a rule for this branch, or a branch below its name) and it is put back by "
@@ -56,14 +52,18 @@ def unrestored_report(ticket: int, edge: str, action: RestoreBranch, words: str,
 
 def stuck_report(ticket: int, action: AskPerson, issue: Issue | None) -> str:
     """One report on a ticket that nothing resumes any more: why, and the way back."""
-    person = next(iter(issue.assignees), issue.author) if issue else None
-    mention = f"@{person} " if person else ""
     return (
         f"{report_marker(ticket, action.edge)}\n"
-        f"{mention}**Ticket #{ticket} waits for a person**, because {action.reason}.\n\n"
+        f"{_mention(issue)}**Ticket #{ticket} waits for a person**, because {action.reason}.\n\n"
         f"Its work is kept as it is. The way back: {action.remedy}; then an agent runs "
         f"`agent-recovery recover {ticket}`.\n"
     )
+
+
+def _mention(issue: Issue | None) -> str:
+    """Whom it concerns: the first assignee, else who opened the Issue."""
+    person = next(iter(issue.assignees), issue.author) if issue else None
+    return f"@{person} " if person else ""
 
 
 def where_told(ticket: int, frozen: Frozen, observation: Observation, pull: Pull | None) -> tuple[Comment, ...]:
