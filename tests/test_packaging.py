@@ -1,5 +1,6 @@
 """What a fresh machine gets: locked dependencies, an image of files that exist, a CI that does what the README says."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -39,6 +40,13 @@ def test_a_lock_pins_every_package_by_hash_and_names_no_address(lock: Path) -> N
     entries = [entry for entry in re.split(r"\n(?=\S)", text.strip()) if not entry.startswith("#")]
     unpinned = [e.splitlines()[0] for e in entries if "==" not in e.splitlines()[0] or "--hash=sha256:" not in e]
     assert unpinned == []
+
+
+def test_the_npm_lock_pins_every_package_by_hash_and_names_no_address() -> None:
+    text = (ROOT / "tests" / "npm" / "package-lock.json").read_text()
+    packages = {name: package for name, package in json.loads(text)["packages"].items() if name}
+    assert [name for name, package in packages.items() if not package.get("integrity")] == []
+    assert "://" not in text
 
 
 @pytest.mark.parametrize("name", ["agent.lock", "build.lock", "server.lock"])

@@ -18,7 +18,7 @@ _PLACES = r"home|Users|root|tmp|var|private|mnt|media|Volumes|workspaces?|builds
 # Folders of sandboxes, containers and shared disks; some of them are words of routes as well, which have a method.
 _ROUTE = "".join(rf"(?<!{method} )" for method in ("GET", "PUT", "POST", "HEAD", "PATCH", "DELETE", "OPTIONS"))
 _SANDBOX = (
-    r"(?:work|cygdrive|testbed|actions-runner|export/home|[A-Za-z]/Users)/|(?:data|scratch|nfs)/[\w.@-]{1,64}+/(?!\s)"
+    r"(?:cygdrive|testbed|actions-runner|export/home|[A-Za-z]/Users)/|(?:data|scratch|nfs)/[\w.@-]{1,64}+/(?!\s)"
     r"|github/(?:workspace|home|workflow|runner_temp|file_commands)\b|__[wte](?![\w-])|vercel/path[0-9]"
 )
 # A space may stand in a folder's name, as in `Ada Lovelace` and `Application Support`: what follows it goes too if it
