@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import re
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 from actions_world import FILES
 from emulated import ALL, rest
-
-from app.emulator.client import Emulator
+from kept import kill, start
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = "/repos/octo/new"
-
-
-def start(folder: Path) -> Emulator:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "app.emulator", "--state", str(folder), "--port", "0"],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )
-    assert process.stdout is not None
-    found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
-    assert found is not None
-    return Emulator(found[0], process)
-
-
-def kill(emulator: Emulator) -> None:
-    assert emulator.process is not None
-    os.kill(emulator.process.pid, signal.SIGKILL)
-    emulator.process.wait()
-    emulator.stop()
 
 
 def test_what_survives(tmp_path: Path) -> None:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from emulated import ALL, rest
-
-from app.emulator.client import Emulator
+from kept import start
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = "/repos/octo/demo/issues"
@@ -21,19 +17,6 @@ SHOWN = """query($c:ID!,$i:ID!){
   item:node(id:$i){... on ProjectV2Item{note:fieldValueByName(name:"Note"){... on ProjectV2ItemFieldTextValue{text}}
     sprint:fieldValueByName(name:"Sprint"){... on ProjectV2ItemFieldIterationValue{title startDate}}
     content{... on Issue{number parent{number} blockedBy(first:2){nodes{number}} locked milestone{title}}}}}}"""
-
-
-def start(folder: Path) -> Emulator:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "app.emulator", "--state", str(folder), "--port", "0"],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )
-    assert process.stdout is not None
-    found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
-    assert found is not None
-    return Emulator(found[0], process)
 
 
 def asked(client: Any, query: str, **variables: Any) -> Any:
