@@ -21,29 +21,25 @@ class Reporter:
 
     async def tell_unrestored(self, view: View, action: RestoreBranch, words: str) -> None:
         """Once for each published commit: the branch could not be put back, and why."""
-        pull = _newest_open_pull(view)
-        issue = view.observation.issue
-        number = pull.number if pull and pull.state == "OPEN" else issue.number if issue else None
-        if number is None:
-            return
         edge = f"unrestored-{action.published[:12]}"
-        if not await view.repo.find_comments(number, report_marker(view.ticket, edge)):
-            await view.repo.create_comment(number, unrestored_report(view.ticket, edge, action, words, issue))
+        await self._tell(view, edge, unrestored_report(view.ticket, edge, action, words, view.observation.issue))
 
     async def ask(self, view: View, action: AskPerson) -> int:
         """Once for each edge: why the ticket waits for a person. Returns the number of writes."""
-        pull = _newest_open_pull(view)
-        issue = view.observation.issue
+        return await self._tell(view, action.edge, stuck_report(view.ticket, action, view.observation.issue))
+
+    async def _tell(self, view: View, edge: str, text: str) -> int:
+        pull, issue = _pull(view), view.observation.issue
         number = pull.number if pull and pull.state == "OPEN" else issue.number if issue else None
         # One look more for a report that the observation did not reach costs less than telling it twice.
-        if number is None or await view.repo.find_comments(number, report_marker(view.ticket, action.edge)):
+        if number is None or await view.repo.find_comments(number, report_marker(view.ticket, edge)):
             return 0
-        await view.repo.create_comment(number, stuck_report(view.ticket, action, issue))
+        await view.repo.create_comment(number, text)
         return 1
 
     async def report(self, view: View, frozen: Frozen) -> int:
         """One comment on the ticket's PR, else on its Issue, and the check-run red. Returns the number of writes."""
-        pull = _newest_open_pull(view)
+        pull = _pull(view)
         told = where_told(view.ticket, frozen, view.observation, pull)
         written = 0
         for double in told[1:]:
@@ -57,7 +53,8 @@ class Reporter:
         return written + await self._projector.show_frozen(view, frozen)
 
 
-def _newest_open_pull(view: View) -> Pull | None:
+def _pull(view: View) -> Pull | None:
+    """The ticket's pull request, recorded or, where no record can be read, open on a branch of its own."""
     if view.record is not None:
         return ticket_pull(view.record, view.observation)
     return next((p for p in own_pulls(view.observation) if p.state == "OPEN"), None)

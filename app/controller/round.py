@@ -49,6 +49,7 @@ from app.domain.plan import (
 )
 from app.domain.policy import Mode
 from app.domain.record import Permit, Record
+from app.domain.refs import names_above
 from app.domain.settling import Made, NotSent, Result, Unknown, settle
 from app.github.errors import GraphQLFailed
 from app.github.pulls import PullRefusal, PullRefused
@@ -223,11 +224,9 @@ class Rounds:
         return Ended(view.now + AFTER_UNANSWERED, "GitHub did not answer a write")
 
     async def _has_room(self, view: View, name: str) -> bool:
-        parts = name.split("/")
-        above = ["/".join(parts[:depth]) for depth in range(3, len(parts))]
         if await view.repo.place_of_ref(name) is not None:
             return False
-        blocking = [ref for ref in above if await view.repo.exact_ref(ref) is not None]
+        blocking = [ref for ref in names_above(name) if await view.repo.exact_ref(ref) is not None]
         for ref in blocking:
             log.warning("a foreign head is not kept", ticket=view.ticket, because=f"{ref} leaves no room for {name}")
         return not blocking

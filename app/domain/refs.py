@@ -50,3 +50,11 @@ class LedgerRefs:
             if ref.startswith(prefix) and _TICKET.match(ref[len(prefix) :]):
                 return int(ref[len(prefix) :])
         return None
+
+
+def names_above(ref: str) -> tuple[str, ...]:
+    """The full names that leave no room for this one while a ref of theirs stands: git keeps `a` and `a/b` in one
+    place. Shortest first, from three parts on, because git itself refuses shorter ones.
+    """
+    parts = ref.split("/")
+    return tuple("/".join(parts[:end]) for end in range(3, len(parts)))

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from app.domain.record import MAX_BYTES
+from app.domain.refs import names_above
 from app.ledger.codec import RECORD_FILE, Entry
 from app.ledger.git_program import DIRECT, QUIET, Fault, directly, fault_of, git_environment, git_words, plain_line
 
@@ -92,8 +93,7 @@ class Clone:
 
     def in_the_way(self, ref: str) -> str | None:
         """A ref of the remote that leaves no room for this full name: a part of it, or one below it."""
-        parts = ref.split("/")
-        above = ["/".join(parts[:end]) for end in range(3, len(parts))]
+        above = names_above(ref)
         listed = self._run("ls-remote", "--end-of-options", self.remote, *above, f"{ref}/*", timeout=NETWORK_TIMEOUT_S)
         names = [line.partition("\t")[2] for line in listed.stdout.decode("utf-8", "replace").splitlines()]
         return next((plain_line(name) for name in names if name in above or name.startswith(f"{ref}/")), None)

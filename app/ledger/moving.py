@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from app.domain.model import ZERO_SHA
+from app.domain.refs import names_above
 from app.github.errors import GitHubError, NotFound, RefsUndecided
 from app.github.refs import RefUpdate
 from app.github.repository import Repository
@@ -117,8 +118,7 @@ class Mover:
 
     async def _obstacle(self, move: Move) -> str | None:
         """A ref that leaves no room for one that was to be made: GitHub's answers never name it."""
-        wanted = [update.name for update in move.updates if update.before == ZERO_SHA]
-        above = {"/".join(name.split("/")[:depth]) for name in wanted for depth in range(3, name.count("/") + 1)}
+        above = {name for update in move.updates if update.before == ZERO_SHA for name in names_above(update.name)}
         for name in sorted(above):
             try:
                 if await self._repo.exact_ref(name) is not None:
