@@ -6,6 +6,7 @@ after a run that ended.
 
 import asyncio
 from datetime import datetime, timedelta
+from itertools import cycle
 
 import structlog
 
@@ -23,6 +24,8 @@ SWEEP_EVERY_S = 300.0
 IDLE_S = 1.0
 """How long a worker sleeps at most without a poke of this process; another process may poke, too."""
 EXTEND_EVERY_S = 5.0
+TURNS = (First.TICKETS, First.TICKETS, First.TICKETS, First.OTHERS)
+"""What a worker prefers, in turn: neither tickets nor repositories wait for ever behind the other."""
 AFTER_FAILURE = timedelta(seconds=5)
 LONGEST_DELAY = timedelta(minutes=10)
 
@@ -43,17 +46,15 @@ class Loop:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set; returns when the running rounds have ended."""
-        # One worker prefers what belongs to no single ticket, the others prefer tickets: neither kind waits for ever
-        # behind the other, however many repositories come at once.
-        prefers = [First.OTHERS if number == 1 else First.TICKETS for number in range(self._workers)]
         async with asyncio.TaskGroup() as group:
-            for number, first in enumerate(prefers):
-                group.create_task(self._work(f"worker-{number}", first, stop))
+            for number in range(self._workers):
+                group.create_task(self._work(f"worker-{number}", stop))
             group.create_task(self._sweep(stop))
 
-    async def _work(self, name: str, first: First, stop: asyncio.Event) -> None:
+    async def _work(self, name: str, stop: asyncio.Event) -> None:
+        turns = cycle(TURNS)
         while not stop.is_set():
-            poke = await self._pokes.take(name, first)
+            poke = await self._pokes.take(name, next(turns))
             if poke is None:
                 await self._idle(stop)
                 continue
