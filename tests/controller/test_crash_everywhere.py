@@ -18,8 +18,8 @@ from app.emulator.client import Emulator
 
 MAKES_OBJECTS = ("POST git/trees", "POST git/commits")
 """Nobody sees an object before a ref names it, so these are disturbed in full only when everything is."""
-EVERY = 6
-"""By default each write meets every sixth disturbance, others than its neighbours."""
+EVERY = 9
+"""By default each write meets one disturbance, another one than its neighbours."""
 
 
 @pytest.fixture(scope="module")
