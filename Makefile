@@ -3,8 +3,6 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/installed
-# Half as many again as there are cores: the tests wait for processes, for pushes and for the demo's five seconds.
-WORKERS := $(shell echo $$(( ( $$(getconf _NPROCESSORS_ONLN) * 3 + 1 ) / 2 )))
 COMPILE = $(BIN)/uv pip compile pyproject.toml --generate-hashes --no-emit-index-url --no-annotate --no-header \
           --no-strip-extras --python-version 3.11 --quiet
 NPM    := tests/npm
@@ -64,7 +62,7 @@ coverage: $(STAMP) npm ## list anew in docs/emulator.md what the emulator serves
 	$(BIN)/python -m tests.contract.coverage
 
 unit: $(STAMP) npm gh ## the tests, in parallel
-	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile
+	$(BIN)/pytest -q -n auto --dist loadfile
 
 crash: $(STAMP) ## every write of every story, disturbed in every way (about ten minutes; CRASH=story/kind/n plays one)
 	CRASH='$(or $(CRASH),all)' $(BIN)/pytest -q -n auto --dist load tests/controller/test_crash_everywhere.py

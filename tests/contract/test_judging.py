@@ -75,7 +75,8 @@ def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     env = {k: v for k, v in os.environ.items() if k != VARIABLE} | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.contract.watch", *more]
     return subprocess.run(
-        [*command, "-c", "/dev/null", "--rootdir", str(folder), "."],
+        # A folder of its own for temporary files: in the shared one pytest would first clear away those of older runs.
+        [*command, "-c", "/dev/null", "--rootdir", str(folder), "--basetemp", str(folder / "tmp"), "."],
         cwd=folder,
         env=env,
         capture_output=True,
