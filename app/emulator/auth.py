@@ -154,10 +154,11 @@ def visible_repo(world: World, identity: Identity, owner: str, name: str) -> Rep
     return repo
 
 
-def require(identity: Identity, repo: Repository, level: str, *permissions: str) -> None:
-    """Refuse unless one of the permissions is held at ``level``; worded for who asks."""
+def require(identity: Identity, repo: Repository, level: str, *permissions: str, archived: bool = False) -> None:
+    """Refuse unless one of the permissions is held at ``level``; worded for who asks. An archived repository takes
+    writes only if ``archived`` says so."""
     if any(identity.allows(repo, p, level) for p in permissions):
-        if level != "read" and repo.archived:
+        if level != "read" and repo.archived and not archived:
             raise ApiError(403, "Repository was archived so is read-only.")
         return
     raise _refusal(identity, repo, level, permissions)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from app.emulator.acts import comments as comment_acts
 from app.emulator.acts import issues as issue_acts
 from app.emulator.acts import refs as ref_acts
+from app.emulator.acts import repositories as repository_acts
 from app.emulator.acts.events import announce_installation, announce_reach, listed
 from app.emulator.browsers import from_elsewhere
 from app.emulator.errors import ApiError
 from app.emulator.event_permissions import check_asked_for
 from app.emulator.render import Render
-from app.emulator.repo_settings import changed as changed_settings
 from app.emulator.repos import RefChange
 from app.emulator.routing import Request, Response, Router
 from app.emulator.state import ROLES, Account, Actor, Installation, Repository
@@ -76,43 +76,49 @@ def add_org(server: Server, request: Request) -> Any:
 def add_repo(server: Server, request: Request) -> Any:
     world, body = server.world, request.body
     owner = _account(server, body.need("owner", str))
-    repo = world.add_repo(
+    actor = Actor(owner)
+    repo = repository_acts.create_repository(
+        world,
         owner,
         body.need("name", str),
+        actor,
         private=body.get("private", bool, False),
         default_branch=body.get("default_branch", str, "main"),
     )
     repo.plan_allows_drafts = body.get("plan_allows_drafts", bool, True)
-    _set_collaborators(server, repo, body.get("collaborators", dict, {}))
+    for account, role in _roles(server, body.get("collaborators", dict, {})):
+        repo.collaborators[account.login.lower()] = role
     files: dict[str, str | None] = body.get("files", dict, {"README.md": f"# {repo.name}\n"})
-    actor = Actor(owner)
     start = ref_acts.commit_files(world, repo, repo.default_branch, files, actor) if files else None
     for name, changed in body.get("branches", dict, {}).items():
         if start is None:
             raise ApiError(422, "Branches need files on the default branch")
         if repo.git.branch(name) is None:
-            repo.git.update([RefChange(f"refs/heads/{name}", "0" * 40, start)])
+            ref_acts.move(world, repo, [RefChange(f"refs/heads/{name}", "0" * 40, start)], actor, force=[False])
         if changed:
             ref_acts.commit_files(world, repo, name, changed, actor)
     return Render(world).repository(repo) | {"branches": dict(repo.git.refs("refs/heads/"))}
 
 
-def _set_collaborators(server: Server, repo: Repository, roles: dict[str, str]) -> None:
-    for login, role in roles.items():
+def _roles(server: Server, roles: dict[str, str]) -> list[tuple[Account, str]]:
+    for role in roles.values():
         if role not in ROLES:
             raise ApiError(422, f"Unknown role {role}")
-        repo.collaborators[_account(server, login).login.lower()] = role
+    return [(_account(server, login), role) for login, role in roles.items()]
 
 
 @router.add("PATCH", "/repos/{owner}/{name}")
 def change_repo(server: Server, request: Request, owner: str, name: str) -> Any:
-    repo, body = _repo(server, f"{owner}/{name}"), request.body
-    _set_collaborators(server, repo, body.get("collaborators", dict, {}))
-    repo.archived = body.get("archived", bool, repo.archived)
-    repo.private = body.get("private", bool, repo.private)
+    """What the owner of a repository does on its settings pages; told as on GitHub."""
+    repo, body, world = _repo(server, f"{owner}/{name}"), request.body, server.world
+    actor = Actor(repo.owner)
+    for account, role in _roles(server, body.get("collaborators", dict, {})):
+        repository_acts.set_role(world, repo, account, role, actor)
+    for flag in ("archived", "private"):
+        body.maybe(flag, bool)
     repo.plan_allows_drafts = body.get("plan_allows_drafts", bool, repo.plan_allows_drafts)
-    repo.settings = changed_settings(repo.settings, body.data)
-    return Render(server.world).repository(repo)
+    repository_acts.change_repository(world, repo, actor, body.data)
+    return Render(world).repository(repo)
 
 
 @router.add("POST", "/commits")

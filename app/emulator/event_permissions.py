@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.emulator.errors import ApiError
-from app.emulator.state import Permissions
+from app.emulator.state import App, Permissions
 
 _NEEDED: dict[str, tuple[str, ...]] = {
     "branch_protection_rule": ("administration",),
@@ -17,15 +17,18 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "commit_comment": ("contents",),
     "create": ("contents",),
     "delete": ("contents",),
+    "fork": ("contents",),
     "issue_comment": ("issues", "pull_requests"),
     "issue_dependencies": ("issues",),
     "issues": ("issues",),
-    "label": ("issues", "pull_requests"),
+    "label": ("metadata",),
+    "member": ("members",),
     "merge_group": ("merge_queues",),
     "milestone": ("issues", "pull_requests"),
     "organization": ("members",),
     "projects_v2": ("organization_projects",),
     "projects_v2_item": ("organization_projects",),
+    "public": ("metadata",),
     "pull_request": ("pull_requests",),
     "pull_request_review": ("pull_requests",),
     "pull_request_review_comment": ("pull_requests",),
@@ -51,6 +54,15 @@ def check_asked_for(events: Sequence[str]) -> None:
     unsupported = [event for event in events if event in UNASKED]
     if unsupported:
         raise ApiError(422, f"Default events unsupported: {' and '.join(unsupported)}")
+
+
+# "GitHub Apps with write-level access for the "Checks" permission are automatically subscribed" to these.
+_WITH_CHECKS = ("check_run", "check_suite")
+
+
+def subscribed(app: App, permissions: Permissions, event: str) -> bool:
+    """Did the App ask for the event, or is it subscribed by what it may do?"""
+    return event in app.events or (event in _WITH_CHECKS and permissions.get("checks") == "write")
 
 
 def may_hear(permissions: Permissions, event: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from app.emulator.acts import installations
 from app.emulator.acts.events import announce_installation
 from app.emulator.acts.moves import rename_account, rename_repository, transfer_repository
 from app.emulator.control import router
@@ -105,16 +106,8 @@ def accept_permissions(server: Server, request: Request, number: str) -> Any:
 
 @router.add("DELETE", "/installations/{number:int}")
 def uninstall(server: Server, request: Request, number: str) -> Any:
-    world = server.world
-    installation = _installation(world, number)
-    covered = [r for r in world.repos.values() if installation.covers(r)]
-    del world.installations[installation.id]
-    short = [
-        {"id": r.id, "node_id": r.node_id, "name": r.name, "full_name": r.full_name, "private": r.private}
-        for r in covered
-    ]
-    actor = Actor(installation.account)
-    announce_installation(world, installation, "installation", "deleted", actor, repositories=short)
+    installation = _installation(server.world, number)
+    installations.uninstall(server.world, installation)
     return {"id": installation.id}
 
 

@@ -115,8 +115,12 @@ def change_project(server: Server, request: Request, project_id: str) -> Any:
     found, body = server.world.projects.get(int(project_id)), request.body
     if found is None:
         raise ApiError(404, "There is no such project")
-    found.title = body.get("title", str, found.title)
-    found.public = body.get("public", bool, found.public)
-    if "closed" in body:
-        found.closed_at = server.world.clock.stamp() if body.need("closed", bool) else None
+    projects.change_project(
+        server.world,
+        found,
+        Actor(found.owner),
+        title=body.maybe("title", str),
+        public=body.maybe("public", bool),
+        closed=body.maybe("closed", bool),
+    )
     return _shown(server.world, found)

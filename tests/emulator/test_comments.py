@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
 import pytest
 from emulated import REPO, World
 from issue_world import Listener, listener
@@ -61,6 +62,39 @@ def test_where_bytes_are_counted_an_issues_overlong_body_is_dropped_without_a_wo
     assert (answer.status_code, answer.json()["title"], answer.json()["body"]) == (200, "Renamed", "before")
     created = world.bot.post(BASE, json={"title": "t", "body": "x" * 262_145})
     assert created.status_code == 422
+
+
+@pytest.mark.parametrize("limit", ["characters", "bytes"])
+def test_pull_requests_and_reviews_have_limits_of_their_own(world: World, limit: str) -> None:
+    """A pull request's text is an Issue's to GitHub and keeps to the characters everywhere."""
+    world.emulator.switches(text_limit=limit)
+    opened = {"title": "t", "head": "42-x", "base": "release-1"}
+    entry = {"resource": "Issue", "code": "custom", "field": "body"}
+    entry["message"] = "body is too long (maximum is 65536 characters)"
+    refused = world.bot.post(f"/repos/{REPO}/pulls", json=opened | {"body": "x" * 65_537})
+    assert (refused.status_code, refused.json()["errors"]) == (422, [entry])
+    url = f"/repos/{REPO}/pulls/{world.open_pull(body='修' * 65_536)['number']}"
+    refused = world.bot.patch(url, json={"body": "x" * 65_537})
+    assert (refused.status_code, refused.json()["errors"]) == (422, [entry])
+    line = {"path": "a.txt", "line": 1, "commit_id": world.head("42-x")}
+    assert world.dev.post(f"{url}/comments", json=line | {"body": "x" * 262_145}).status_code == 422
+    review = world.dev.post(f"{url}/reviews", json={"event": "COMMENT", "body": "short"}).json()
+    long = "x" * (65_537 if limit == "characters" else 262_145)
+    for answer in (
+        world.dev.post(f"{url}/reviews", json={"event": "COMMENT", "body": long}),
+        world.dev.put(f"{url}/reviews/{review['id']}", json={"body": long}),
+    ):
+        assert answer.status_code == 422
+        assert answer.json()["errors"] == ["Body is too long (maximum is 65536 characters)"]
+    assert [r["body"] for r in world.bot.get(f"{url}/reviews").json()] == ["short"]
+
+
+def test_who_asks_is_asked_for_before_what_he_says(world: World) -> None:
+    url = new_issue(world)
+    with httpx.Client(base_url=world.emulator.url, trust_env=False) as nobody:
+        for path in (f"{url}/comments", f"{url}/reactions", "/user/repos"):
+            answer = nobody.post(path, json={})
+            assert (answer.status_code, answer.json()["message"]) == (401, "Requires authentication")
 
 
 @pytest.mark.parametrize("body", ["", "  \n"])
@@ -167,6 +201,32 @@ def test_only_people_with_write_access_comment_on_a_locked_issue(world: World, a
     assert app.client.post(f"{url}/comments", json={"body": "after"}).status_code == 201
     assert [len(app.heard("issues", action)) for action in ("locked", "unlocked")] == [1, 1]
     assert [e for e in world.timeline(shown["number"]) if "lock" in e] == ["locked", "unlocked"]
+
+
+def test_a_lock_prevents_reviews_and_reactions(world: World, app: Listener) -> None:
+    number = world.open_pull()["number"]
+    url, line = f"/repos/{REPO}/pulls/{number}", {"path": "a.txt", "line": 1, "commit_id": world.head("42-x")}
+    kept = world.dev.post(f"{BASE}/{number}/comments", json={"body": "c"}).json()
+    world.dev.put(f"{BASE}/{number}/lock")
+    for client in (app.client, world.reader):
+        refused = client.post(f"{url}/reviews", json={"event": "COMMENT", "body": "x"})
+        assert (refused.status_code, refused.json()["errors"]) == (422, ["lock prevents review"])
+        refused = client.post(f"{url}/comments", json=line | {"body": "x"})
+        said = "Unable to create comment because issue is locked."
+        assert (refused.status_code, refused.json()["message"]) == (403, said)
+    assert world.dev.post(f"{url}/reviews", json={"event": "COMMENT", "body": "x"}).status_code == 200
+    for client in (app.client, world.reader, world.dev):
+        for target in (f"{BASE}/{number}", f"{BASE}/comments/{kept['id']}"):
+            assert client.post(f"{target}/reactions", json={"content": "eyes"}).status_code == 403
+    act = "mutation($i:ID!){addReaction(input:{subjectId:$i,content:EYES}){clientMutationId}}"
+    refused = world.graphql(act, world.dev, i=kept["node_id"])["errors"][0]
+    said = "dev does not have the correct permissions to execute `AddReaction`"
+    assert (refused["type"], refused["message"]) == ("FORBIDDEN", said)
+    world.dev.delete(f"{BASE}/{number}/lock")
+    assert app.client.post(f"{url}/reviews", json={"event": "COMMENT", "body": "x"}).status_code == 200
+    world.emulator.change_repo(REPO, archived=True)
+    refused = world.reader.post(f"{url}/reviews", json={"event": "COMMENT", "body": "x"})
+    assert (refused.status_code, refused.json()["errors"]) == (422, ["lock prevents review"])
 
 
 def test_locking_needs_push_access_and_a_known_reason(world: World) -> None:

@@ -213,6 +213,16 @@ def test_an_edit_tells_the_field_from_and_to(board: Board) -> None:
     assert "repository" not in second
 
 
+def test_a_project_that_is_renamed_published_closed_or_opened_is_told(world: World, board: Board) -> None:
+    changes: list[dict[str, Any]] = [{"title": "Other", "public": True}, {"closed": True}, {"closed": True}]
+    for change in [*changes, {"closed": False}, {"title": "Other"}]:
+        world.emulator.change_project(board.project["id"], **change)
+    told = board.app.heard("projects_v2")
+    assert [t["action"] for t in told] == ["created", "edited", "closed", "reopened"]
+    assert told[1]["changes"] == {"title": {"from": "Plan", "to": "Other"}, "public": {"from": False, "to": True}}
+    assert (told[2]["projects_v2"]["closed_at"] is None, told[3]["projects_v2"]["closed_at"]) == (False, None)
+
+
 def test_new_options_have_new_ids_and_items_lose_what_they_had(world: World, board: Board) -> None:
     board.set("Status", {"singleSelectOptionId": board.option("Done")})
     old = board.option("Done")

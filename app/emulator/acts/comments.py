@@ -7,6 +7,7 @@ from typing import Any
 from app.emulator.acts.events import announce, record
 from app.emulator.acts.issue_events import remember_edit, touch
 from app.emulator.acts.issues import cross_reference
+from app.emulator.acts.locking import shut_out
 from app.emulator.acts.texts import check_comment
 from app.emulator.errors import ApiError, invalid
 from app.emulator.render import Render
@@ -44,12 +45,8 @@ def add_comment(world: World, issue: Issue, actor: Actor, body: str) -> Comment:
 
 
 def check_unlocked(issue: Issue, actor: Actor, doing: str) -> None:
-    """Refuse a comment on a locked conversation unless a person with write access makes it.
-
-    An App is refused whatever its permissions (observed with "contents: write", renovatebot/renovate#6215).
-    """
-    may_write = actor.account.type != "Bot" and issue.repo.role_of(actor.account) in ("write", "maintain", "admin")
-    if issue.locked and not may_write:
+    """Refuse a comment on a conversation that is locked to this actor. Raises 403."""
+    if shut_out(issue, actor):
         raise ApiError(403, f"Unable to {doing} comment because issue is locked.", documentation_url=_LOCKED_DOCS)
 
 
@@ -87,7 +84,10 @@ def minimize_comment(comment: Comment, classifier: str | None) -> None:
 
 
 def react(world: World, target: Issue | Comment, actor: Actor, content: str) -> tuple[Reaction, bool]:
-    """Add a reaction; the second value tells whether it is new."""
+    """Add a reaction; the second value tells whether it is new. On a locked conversation nobody may (seen also by
+    people with write access, GitHawkApp/GitHawk#2297)."""
+    if (target.issue if isinstance(target, Comment) else target).locked:
+        raise ApiError(403, "Unable to create reaction because issue is locked.", documentation_url=_LOCKED_DOCS)
     if content not in REACTIONS:
         raise invalid("Reaction", "content")
     for reaction in target.reactions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from app.emulator.event_permissions import may_hear
+from app.emulator.event_permissions import may_hear, subscribed
 from app.emulator.render import Render
 from app.emulator.state import Account, Actor, App, Installation, Issue, Repository, TimelineEvent
 from app.emulator.world import World
@@ -29,7 +29,7 @@ def announce(
         app = installation.app
         if only_app is not None and app is not only_app:
             continue
-        if only_app is None and event not in app.events:
+        if only_app is None and not subscribed(app, installation.permissions, event):
             continue
         if not may_hear(installation.permissions, event):
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.emulator.acts.events import announce, announce_reach
+from app.emulator.acts.repositories import tell_arrival
 from app.emulator.errors import ApiError
 from app.emulator.render import Render
 from app.emulator.state import Account, Actor, Repository
@@ -39,14 +40,15 @@ def fork(
     if actor.account is not owner:
         made.collaborators[actor.account.login.lower()] = "admin"
     announce(world, repo, "fork", {"forkee": Render(world).minimal_repository(made)}, actor)
-    _tell_installations(world, made, "added", actor)
+    tell_arrival(world, made, actor)
     return made
 
 
 def remove(world: World, repo: Repository, actor: Actor) -> None:
     """Delete a repository; its forks live on, the oldest of them as the source of the others."""
     announce(world, repo, "repository", {"action": "deleted"}, actor)
-    _tell_installations(world, repo, "removed", actor)
+    for installation in world.installations_on(repo):
+        announce_reach(world, installation, "removed", [repo], actor)
     heirs = [r for r in world.repos.values() if r.parent is repo]
     for index, heir in enumerate(heirs):
         heir.parent = repo.parent or (heirs[0] if index else None)
@@ -69,8 +71,3 @@ def _free_name(world: World, owner: Account, name: str) -> str:
         number += 1
         tried = f"{name}-{number}"
     return tried
-
-
-def _tell_installations(world: World, repo: Repository, action: str, actor: Actor) -> None:
-    for installation in world.installations_on(repo):
-        announce_reach(world, installation, action, [repo], actor)

@@ -31,7 +31,7 @@ def open_issue(
 ) -> Issue:
     """A new Issue. It is told of with its labels and assignees, and then each of them is told of too."""
     check_title("Issue", title)
-    check_body(world, repo, "Issue", body)
+    check_body(world, repo, body)
     now = world.clock.stamp()
     issue = Issue(
         id=world.ids.next("issue"),
@@ -56,6 +56,16 @@ def open_issue(
     return issue
 
 
+def check_text(world: World, issue: Issue, title: str | None, body: str | None) -> None:
+    """Refuse a new title or text before anything else of the request is done. Raises 422."""
+    resource = "PullRequest" if issue.is_pull else "Issue"
+    dropped = not issue.is_pull and world.switches.value(issue.repo.id, "text_limit") == "bytes"
+    if not dropped:
+        check_body(world, issue.repo, body, pull=issue.is_pull)
+    if title is not None and title != issue.title:
+        check_title(resource, title)
+
+
 def edit_text(world: World, issue: Issue, actor: Actor, title: str | None, body: str | None) -> None:
     """Change title and body; unchanged values are no edit and raise no event.
 
@@ -63,13 +73,10 @@ def edit_text(world: World, issue: Issue, actor: Actor, title: str | None, body:
     """
     changes: dict[str, Any] = {}
     edited = False
-    resource = "PullRequest" if issue.is_pull else "Issue"
-    if body is not None and too_long(world, issue.repo, body):
-        if issue.is_pull or world.switches.value(issue.repo.id, "text_limit") != "bytes":
-            check_body(world, issue.repo, resource, body)
+    check_text(world, issue, title, body)
+    if too_long(world, issue.repo, body, pull=issue.is_pull):
         body = None
     if title is not None and title != issue.title:
-        check_title(resource, title)
         changes["title"] = {"from": issue.title}
         record(world, issue, "renamed", actor, rename={"from": issue.title, "to": title})
         issue.title = title

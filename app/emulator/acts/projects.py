@@ -26,10 +26,33 @@ def create_project(world: World, owner: Account, title: str, actor: Actor, *, pu
     add_field(world, project, "Status", "SINGLE_SELECT", options=_STATUS)
     for name, kind in BUILT_IN[2:]:
         add_field(world, project, name, kind)
-    announce_to_owner(
-        world, owner, "projects_v2", {"action": "created", "projects_v2": ProjectRender(world).project(project)}, actor
-    )
+    _tell(world, project, "created", actor)
     return project
+
+
+def change_project(
+    world: World, project: Project, actor: Actor, *, title: str | None, public: bool | None, closed: bool | None
+) -> None:
+    """Rename, publish, close or open a project as far as it is asked for; what stays as it was is told to nobody."""
+    changes: dict[str, Any] = {}
+    if title is not None and title != project.title:
+        changes["title"] = {"from": project.title, "to": title}
+        project.title = title
+    if public is not None and public != project.public:
+        changes["public"] = {"from": project.public, "to": public}
+        project.public = public
+    if changes:
+        project.updated_at = world.clock.stamp()
+        _tell(world, project, "edited", actor, changes=changes)
+    if closed is not None and closed != (project.closed_at is not None):
+        project.updated_at = world.clock.stamp()
+        project.closed_at = project.updated_at if closed else None
+        _tell(world, project, "closed" if closed else "reopened", actor)
+
+
+def _tell(world: World, project: Project, action: str, actor: Actor, **extra: Any) -> None:
+    shown = {"action": action, "projects_v2": ProjectRender(world).project(project)} | extra
+    announce_to_owner(world, project.owner, "projects_v2", shown, actor)
 
 
 def add_item(world: World, project: Project, content: Issue, actor: Actor) -> tuple[ProjectItem, bool]:

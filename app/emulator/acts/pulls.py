@@ -66,7 +66,7 @@ def open_pull(
     if issue is not None and issue.state == "closed":
         raise invalid("PullRequest", "issue")
     check_title("PullRequest", title)
-    check_body(world, repo, "PullRequest", body)
+    check_body(world, repo, body, pull=True)
     head_sha = head.repo.git.branch(head.branch) if head is not None else None
     base_sha = repo.git.branch(base)
     if head_sha is None or head is None or base_sha is None:
@@ -213,8 +213,7 @@ def retarget(world: World, pull: PullRequest, base: str, actor: Actor, *, event:
     """Change the base branch; ``event`` is what the timeline calls it. Raises 422 when that is impossible."""
     if base == pull.base_ref:
         return
-    if pull.state == "closed":
-        raise invalid("PullRequest", "base", message="Cannot change the base branch of a closed pull request.")
+    check_base(pull, base)
     base_sha = pull.repo.git.branch(base)
     if base_sha is None:
         raise invalid("PullRequest", "base", message=f"Proposed base branch '{base}' was not found")
@@ -227,6 +226,12 @@ def retarget(world: World, pull: PullRequest, base: str, actor: Actor, *, event:
     pull.base_ref, pull.base_sha = base, base_sha
     touch(world, pull)
     tell(world, pull, "edited", actor, changes=changes)
+
+
+def check_base(pull: PullRequest, base: str | None) -> None:
+    """Refuse a new base for a closed pull request, also beside what opens it (MithrilJS/mithril.js#2862)."""
+    if base is not None and base != pull.base_ref and pull.state == "closed":
+        raise invalid("PullRequest", "base", message="Cannot change the base branch of a closed pull request.")
 
 
 def allow_maintainers(world: World, pull: PullRequest, allowed: bool, actor: Actor) -> None:

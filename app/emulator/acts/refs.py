@@ -18,9 +18,11 @@ from app.emulator.repos import ZERO, GitRepo, RefChange, RefsRefused, TreeEntry,
 from app.emulator.state import Actor, Repository
 from app.emulator.world import World
 
-_MAX_COMMITS = 20
-# More tags than these at once raise no events (docs.github.com, "Webhook events and payloads": push, create, delete).
+# docs.github.com, "Webhook events and payloads": how many commits the event of a push lists; with more tags than these
+# at once they raise no events (push, create, delete), with more branches no event of a push.
+_MAX_COMMITS = 2048
 _MAX_TAGS = 3
+_MAX_BRANCHES = 5000
 
 
 class RefRefusal(Exception):
@@ -95,12 +97,15 @@ def moved(world: World, repo: Repository, changes: Sequence[RefChange], actor: A
     changes = [c for c in changes if c.old != c.new]
     repo.pushed_at = world.clock.stamp()
     quiet = "refs/tags/" if sum(c.name.startswith("refs/tags/") for c in changes) > _MAX_TAGS else None
+    crowded = sum(c.name.startswith("refs/heads/") for c in changes) > _MAX_BRANCHES
     for change in sorted(changes, key=lambda c: c.new == ZERO):
         old = change.old or ZERO
         if not change.name.startswith(("refs/heads/", "refs/tags/")):
             continue
         if quiet is None or not change.name.startswith(quiet):
-            _announce_push(world, repo, change.name, old, change.new, actor)
+            if not crowded:
+                _announce_push(world, repo, change.name, old, change.new, actor)
+            _announce_ref(world, repo, change.name, old, change.new, actor)
         if change.name.startswith("refs/heads/"):
             branch = change.name.removeprefix("refs/heads/")
             if change.new != ZERO:
@@ -115,7 +120,6 @@ def moved(world: World, repo: Repository, changes: Sequence[RefChange], actor: A
 
 def _announce_push(world: World, repo: Repository, name: str, old: str, new: str, actor: Actor) -> None:
     git = repo.git
-    kind, _, short = name.removeprefix("refs/").partition("/")
     created, deleted = old == ZERO, new == ZERO
     shas: list[str] = []
     if not deleted and git.commit(new) is not None:
@@ -137,6 +141,11 @@ def _announce_push(world: World, repo: Repository, name: str, old: str, new: str
         "pusher": {"name": actor.account.login, "email": actor.account.email},
     }
     announce(world, repo, "push", payload, actor)
+
+
+def _announce_ref(world: World, repo: Repository, name: str, old: str, new: str, actor: Actor) -> None:
+    kind, _, short = name.removeprefix("refs/").partition("/")
+    created, deleted = old == ZERO, new == ZERO
     if created or deleted:
         shown = {
             "ref": short,

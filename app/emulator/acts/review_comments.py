@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.emulator.acts.comments import check_unlocked
 from app.emulator.acts.events import announce
 from app.emulator.acts.issue_events import touch
 from app.emulator.acts.reviews import begin_review, pending_review, submit_review, tell_comment
@@ -32,7 +33,9 @@ def open_thread(
 def comment_on_line(
     world: World, pull: PullRequest, actor: Actor, *, body: str, path: str, line: int, side: str, commit: str
 ) -> ReviewComment:
-    """Begin a conversation outside of any review: GitHub makes a review of its own for it. Raises 422."""
+    """Begin a conversation outside of any review: GitHub makes a review of its own for it. Raises 403 and 422."""
+    check_unlocked(pull, actor, "create")
+    check_comment(world, pull.repo, body)
     if diff_hunk(pull, path, line, side) is None:
         fields = {"line": "custom", "diff_hunk": "missing_field"}
         errors: list[Any] = [
@@ -56,7 +59,8 @@ def comment_on_line(
 
 
 def reply(world: World, first: ReviewComment, actor: Actor, body: str) -> ReviewComment:
-    """Answer in a conversation."""
+    """Answer in a conversation. Raises 403 and 422."""
+    check_unlocked(first.thread.pull, actor, "create")
     check_comment(world, first.thread.pull.repo, body)
     thread = first.thread
     review = begin_review(world, thread.pull, actor, "", None)

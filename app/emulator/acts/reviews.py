@@ -7,8 +7,10 @@ from typing import Any
 from app.emulator.acts.branch_rules import review_rules
 from app.emulator.acts.events import announce, record
 from app.emulator.acts.issue_events import touch
+from app.emulator.acts.locking import shut_out
 from app.emulator.acts.review_rules import same_changes
-from app.emulator.errors import ApiError
+from app.emulator.acts.texts import MAX_CHARS, too_long
+from app.emulator.errors import ApiError, no_member, unreadable
 from app.emulator.guard_state import Review, ReviewComment
 from app.emulator.render import Render
 from app.emulator.render_reviews import review_in_timeline, show_review_comment
@@ -24,7 +26,11 @@ def pending_review(pull: PullRequest, author: Account) -> Review | None:
 
 
 def begin_review(world: World, pull: PullRequest, actor: Actor, body: str, commit: str | None) -> Review:
-    """A new pending review of a commit, the head by default. Raises 422."""
+    """A new pending review of a commit, the head by default. Raises 422; locked conversations and archived repositories
+    are refused in one sentence (marcusquinn/aidevops#30280, public bots)."""
+    if pull.repo.archived or shut_out(pull, actor):
+        raise unprocessable("lock prevents review")
+    _check_length(world, pull, body)
     if pending_review(pull, actor.account) is not None:
         raise unprocessable("User can only have one pending review per pull request")
     sha = commit or pull.head_sha
@@ -47,9 +53,7 @@ def begin_review(world: World, pull: PullRequest, actor: Actor, body: str, commi
 def check_event(pull: PullRequest, event: str, actor: Actor, body: str, *, comments: bool) -> None:
     """Refuse what GitHub does not let somebody say in a review. Raises 422."""
     if event not in STATES:
-        raise ApiError(
-            422, f"Invalid request.\n\nFor 'properties/event', {event} is not a member of [{', '.join(STATES)}]."
-        )
+        raise unreadable(no_member(event, list(STATES)))
     if event != "COMMENT" and actor.account is pull.author:
         what = "approve" if event == "APPROVE" else "request changes on"
         raise unprocessable(f"Can not {what} your own pull request")
@@ -63,6 +67,7 @@ def submit_review(world: World, review: Review, event: str, body: str | None, ac
     if review.state != "PENDING":
         raise unprocessable("Can not submit a review that is not pending")
     text = body if body is not None else review.body
+    _check_length(world, pull, text)
     check_event(pull, event, actor, text, comments=bool(comments_of(review)))
     review.state, review.body, review.submitted_at = STATES[event], text, world.clock.stamp()
     # The newest opinion counts, by the time of submission.
@@ -78,12 +83,19 @@ def submit_review(world: World, review: Review, event: str, body: str | None, ac
 
 
 def edit_review(world: World, review: Review, body: str, actor: Actor) -> None:
-    """Change the text of a review."""
+    """Change the text of a review. Raises 422."""
+    _check_length(world, review.pull, body)
     if review.body != body:
         changes = {"body": {"from": review.body}}
         review.body = body
         if review.state != "PENDING":
             tell_review(world, review, "edited", actor, changes=changes)
+
+
+def _check_length(world: World, pull: PullRequest, body: str) -> None:
+    # The sentence without a field, as clients log it (reviewdog/reviewdog#1065).
+    if too_long(world, pull.repo, body):
+        raise unprocessable(f"Body is too long (maximum is {MAX_CHARS} characters)")
 
 
 def delete_review(review: Review) -> None:

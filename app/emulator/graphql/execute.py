@@ -156,10 +156,16 @@ def generic_message(request: Request) -> str:
     return f"Something went wrong while executing your query. Please include `{reference}` when reporting this issue."
 
 
+# What REST says about roles, and about reactions on a locked conversation.
+_ABOUT_ROLES = ("Must have push access", "Must have admin rights", "Unable to create reaction")
+
+
 def _not_permitted(error: GraphQLError, refusal: ApiError, request: Request) -> str | None:
     """A person's lack of a role, in the words GraphQL has for a mutation; REST speaks of push access."""
     user = request.identity.user
-    about_role = refusal.message.startswith(("Must have push access", "Must have admin rights"))
+    about_role = refusal.message.startswith(
+        ("Must have push access", "Must have admin rights", "Unable to create reaction")
+    )
     if user is None or not about_role or not error.nodes or len(error.path or ()) != 1:
         return None
     field = error.nodes[0]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from app.emulator.acts.events import announce_installation
+from app.emulator.acts import installations
 from app.emulator.api_versions import FIRST, asked_for
 from app.emulator.clock import to_stamp
 from app.emulator.errors import ApiError, forbidden_to_app, not_found
 from app.emulator.rest.table import render, routes
 from app.emulator.routing import Request, Response, paginated
-from app.emulator.state import Actor, App, Installation, Permissions, Repository
+from app.emulator.state import App, Installation, Permissions, Repository
 
 _LEVELS = {"read": 1, "write": 2, "admin": 3}
 _MEMBERS = '["read", "write", "admin"]'
@@ -50,7 +50,7 @@ def app_by_slug(request: Request, slug: str) -> Response:
 
 
 @routes.add("GET", "/app/installations")
-def installations(request: Request) -> Response:
+def own_installations(request: Request) -> Response:
     app = bare_app(request)
     own = [i for i in request.world.installations.values() if i.app is app]
     return paginated(request, own, render(request).installation)
@@ -64,8 +64,7 @@ def installation(request: Request, number: str) -> Response:
 @routes.add("DELETE", "/app/installations/{number:int}")
 def uninstall(request: Request, number: str) -> Response:
     found = _own_installation(request, number)
-    del request.world.installations[found.id]
-    announce_installation(request.world, found, "installation", "deleted", Actor(found.account))
+    installations.uninstall(request.world, found)
     return Response(204 if asked_for(request) == FIRST else 202)
 
 

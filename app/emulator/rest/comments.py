@@ -37,10 +37,11 @@ def create_comment(request: Request, owner: str, repo: str, number: str) -> Resp
     # Whoever can read may comment; an App needs the permission.
     level = "write" if request.identity.installation is not None else "read"
     issue = find_issue(request, found, number, level)
+    actor = request.identity.actor
     if found.archived:
         raise ApiError(403, "Repository was archived so is read-only.")
     body = request.body.need("body", str)
-    comment = acts.add_comment(request.world, issue, request.identity.actor, body)
+    comment = acts.add_comment(request.world, issue, actor, body)
     return Response.json(render(request).comment(comment), 201)
 
 

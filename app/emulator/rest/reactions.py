@@ -22,8 +22,8 @@ def _issue(request: Request, owner: str, repo: str, number: str) -> tuple[Reposi
 def _create(request: Request, repo: Repository, target: Issue | Comment) -> Response:
     if request.identity.installation is not None:
         require(request.identity, repo, "write", "issues", "pull_requests")
-    content = request.body.need("content", str)
-    reaction, new = react(request.world, target, request.identity.actor, content)
+    actor, content = request.identity.actor, request.body.need("content", str)
+    reaction, new = react(request.world, target, actor, content)
     return Response.json(render(request).reaction(reaction), 201 if new else 200)
 
 

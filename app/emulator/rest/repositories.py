@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from app.emulator.acts.events import announce_reach
+from app.emulator.acts import repositories
 from app.emulator.acts.moves import rename_repository, transfer_repository
 from app.emulator.acts.refs import commit_files
-from app.emulator.auth import at_least
-from app.emulator.errors import ApiError, invalid, not_found
+from app.emulator.auth import at_least, holds, require, visible_repo
+from app.emulator.errors import ApiError, forbidden_to_app, invalid, not_found
 from app.emulator.people import role_flags
+from app.emulator.people_roles import best_role
 from app.emulator.render_protection import RenderProtection, is_protected
-from app.emulator.repo_settings import changed
 from app.emulator.rest.forks import lineage
-from app.emulator.rest.table import find_account, open_repo, render, routes
-from app.emulator.routing import Request, Response, paginated
-from app.emulator.state import Account, Actor, Repository
+from app.emulator.rest.table import accepted, find_account, open_repo, render, routes
+from app.emulator.routing import Body, Request, Response, paginated
+from app.emulator.state import ROLES, Account, Repository
 
 
 @routes.add("GET", "/repos/{owner}/{repo}")
@@ -29,21 +29,29 @@ def repository(request: Request, owner: str, repo: str) -> Response:
 
 @routes.add("PATCH", "/repos/{owner}/{repo}")
 def change_repository(request: Request, owner: str, repo: str) -> Response:
-    found = open_repo(request, owner, repo, "write", "administration")
-    body = request.body
-    branch = body.maybe("default_branch", str)
-    if branch is not None:
-        if found.git.branch(branch) is None:
-            raise invalid("Repository", "default_branch")
-        found.default_branch = branch
-        found.git.set_head(branch)
-    found.settings = changed(found.settings, body.data)
-    found.archived = body.get("archived", bool, found.archived)
-    found.private = body.get("private", bool, found.private)
-    found.description = body.get("description", str, found.description or "") or None
+    body, world, identity = request.body, request.world, request.identity
+    found = visible_repo(world, identity, owner, repo)
+    # The one write an archived repository takes is that which opens it again.
+    opened = found.archived and body.maybe("archived", bool) is False
+    request.accepted = accepted("write", ("administration",))
+    require(identity, found, "write", "administration", archived=opened)
+    for name, kind in (("default_branch", str), ("description", str), ("archived", bool)):
+        body.maybe(name, kind)
+    given = body.data | {"private": _private(body)}
+    repositories.change_repository(world, found, identity.actor, given)
     if "name" in body:
-        rename_repository(request.world, found, body.need("name", str), request.identity.actor)
+        rename_repository(world, found, body.need("name", str), identity.actor)
     return Response.json(render(request).repository(found) | lineage(request, found))
+
+
+def _private(body: Body) -> bool | None:
+    """What a body says about who sees the repository: by ``visibility``, or by ``private``. Raises 422."""
+    visibility = body.maybe("visibility", str)
+    if visibility is None:
+        return body.maybe("private", bool)
+    if visibility not in ("public", "private"):
+        raise ApiError(422, f"Invalid request.\n\n{visibility} is not a member of [public, private].")
+    return visibility == "private"
 
 
 @routes.add("POST", "/repos/{owner}/{repo}/transfer")
@@ -60,7 +68,7 @@ def transfer(request: Request, owner: str, repo: str) -> Response:
 @routes.add("POST", "/user/repos")
 def create_own_repository(request: Request) -> Response:
     if request.identity.user is None:
-        raise ApiError(403, "Resource not accessible by integration")
+        raise forbidden_to_app() if request.identity.app else ApiError(401, "Requires authentication")
     return _create(request, request.identity.user)
 
 
@@ -69,23 +77,37 @@ def create_org_repository(request: Request, org: str) -> Response:
     account = find_account(request, org)
     if account.type != "Organization":
         raise not_found()
+    request.accepted = accepted("write", ("administration",))
+    _check_creator(request, account)
     return _create(request, account)
 
 
+def _check_creator(request: Request, org: Account) -> None:
+    """May this identity add a repository to the organization? Its members may; of those the emulator knows who has a
+    role in one of its repositories, and while it has none, anybody counts as its founder. Raises 401 and 403."""
+    identity, world = request.identity, request.world
+    if identity.installation is not None:
+        held = identity.token.permissions if identity.token is not None else {}
+        if identity.installation.account is not org or not holds(held, "administration", "write"):
+            raise forbidden_to_app()
+    elif identity.user is None:
+        raise forbidden_to_app() if identity.app else ApiError(401, "Requires authentication")
+    elif best_role(world, org, identity.user) == "none" and any(r.owner is org for r in world.repos.values()):
+        raise ApiError(403, "You need admin access to the organization before adding a repository to it.")
+
+
 def _create(request: Request, owner: Account) -> Response:
-    body = request.body
-    world = request.world
+    body, world = request.body, request.world
     creator = request.identity.account
-    repo = world.add_repo(
-        owner, body.need("name", str), private=body.get("private", bool, False), default_branch="main"
+    name, private = body.need("name", str), _private(body)
+    repo = repositories.create_repository(
+        world, owner, name, request.identity.actor, private=bool(private), default_branch="main"
     )
-    if creator is not owner:
+    if creator is not owner and creator.type == "User":
         repo.collaborators[creator.login.lower()] = "admin"
+    repo.description = body.maybe("description", str)
     if body.get("auto_init", bool, False):
-        commit_files(world, repo, repo.default_branch, {"README.md": f"# {repo.name}\n"}, Actor(creator))
-    for installation in world.installations.values():
-        if installation.account is owner and installation.repositories is None:
-            announce_reach(world, installation, "added", [repo], Actor(creator))
+        commit_files(world, repo, repo.default_branch, {"README.md": f"# {repo.name}\n"}, request.identity.actor)
     return Response.json(render(request).repository(repo, "admin") | lineage(request, repo), 201)
 
 
@@ -164,15 +186,23 @@ def permission(request: Request, owner: str, repo: str, login: str) -> Response:
 
 @routes.add("PUT", "/repos/{owner}/{repo}/collaborators/{login}")
 def add_collaborator(request: Request, owner: str, repo: str, login: str) -> Response:
+    """Gives a role at once: the invitation, which GitHub sends to people outside, counts as accepted."""
     found = open_repo(request, owner, repo, "write", "administration")
     account = find_account(request, login)
     asked = request.body.get("permission", str, "push")
-    found.collaborators[account.login.lower()] = {"pull": "read", "push": "write"}.get(asked, asked)
+    role = {"pull": "read", "push": "write"}.get(asked, asked)
+    # A person's repository knows no roles between (github/rest-api-description#7010).
+    known = ROLES[1:] if found.owner.type == "Organization" else ("read", "write", "admin")
+    if role not in known:
+        raise invalid("Repository", "permission")
+    repositories.set_role(request.world, found, account, role, request.identity.actor)
     return Response(204)
 
 
 @routes.add("DELETE", "/repos/{owner}/{repo}/collaborators/{login}")
 def remove_collaborator(request: Request, owner: str, repo: str, login: str) -> Response:
     found = open_repo(request, owner, repo, "write", "administration")
-    found.collaborators.pop(login.lower(), None)
+    account = request.world.account(login)
+    if account is not None:
+        repositories.take_role(request.world, found, account, request.identity.actor)
     return Response(204)
