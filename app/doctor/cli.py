@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from app.doctor import probes_of_refs, probes_of_work
+from app.doctor import (
+    probes_of_guards,
+    probes_of_issues,
+    probes_of_limits,
+    probes_of_merging,
+    probes_of_projects,
+    probes_of_refs,
+    probes_of_tokens,
+    probes_of_work,
+)
 from app.doctor.finding import Finding, State
 from app.doctor.probe import Probe
 from app.doctor.sandbox import InUse, Sandbox
@@ -18,8 +27,18 @@ from app.github.errors import GitHubError
 from app.service.keys import parse_private_keys
 from app.service.settings import BadSettings, Settings, load_settings
 
+_MODULES = (
+    probes_of_refs,
+    probes_of_work,
+    probes_of_merging,
+    probes_of_issues,
+    probes_of_limits,
+    probes_of_tokens,
+    probes_of_projects,
+    probes_of_guards,
+)
 PROBES: tuple[Probe, ...] = tuple(
-    value for module in (probes_of_refs, probes_of_work) for value in vars(module).values() if isinstance(value, Probe)
+    value for module in _MODULES for value in vars(module).values() if isinstance(value, Probe)
 )
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}/[A-Za-z0-9._-]{1,100}")
 
@@ -80,7 +99,7 @@ async def _look(settings: Settings, full_name: str, *, quiet: bool) -> tuple[lis
     owner, _, name = full_name.partition("/")
     keys = parse_private_keys(settings.app_private_key.get_secret_value())
     async with GitHub(settings.app_id, keys, settings.github_url) as github:
-        box = await Sandbox.open(github, owner, name)
+        box = await Sandbox.open(github, tuple(keys), owner, name)
         findings: list[Finding] = []
         try:
             for each in PROBES:

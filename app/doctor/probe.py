@@ -16,6 +16,11 @@ class Seen:
     words: str
 
 
+def as_relied_on(fine: bool, words: str) -> Seen:
+    """What was seen, and whether it is what we rely on."""
+    return Seen(State.AS_RELIED_ON if fine else State.OTHERWISE, words)
+
+
 @dataclass(frozen=True)
 class Probe:
     """`name` is what `docs/unverified.md` calls it."""

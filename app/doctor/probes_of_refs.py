@@ -1,12 +1,15 @@
 """Probes of refs: everything the ledger's compare-and-set stands on."""
 
+import asyncio
+
 from app.doctor.finding import State
-from app.doctor.probe import Seen, probe
+from app.doctor.probe import Seen, as_relied_on, probe
 from app.doctor.sandbox import Sandbox
 from app.domain.model import ZERO_SHA
 from app.github.errors import GitHubError, RefsUndecided
 from app.github.refs import RefUpdate
 
+SETTLED_S = 3
 _BY_NAME = """
 query ProbeRef($owner: String!, $name: String!, $ref: String!, $oid: GitObjectID!) {
   repository(owner: $owner, name: $name) {
@@ -110,3 +113,50 @@ async def one_level_ref(box: Sandbox) -> Seen:
         except GitHubError as error:
             refused.append(error.message)
     return Seen(State.AS_RELIED_ON if len(refused) == 2 else State.OTHERWISE, "; ".join(refused) or "accepted")
+
+
+@probe("nothing-late", "An update of refs that was answered with an error leaves nothing running")
+async def nothing_late(box: Sandbox) -> Seen:
+    held, fresh, sha = box.ref("late-held"), box.ref("late-fresh"), await box.commit("late")
+    await box.repo.update_refs([RefUpdate(held, ZERO_SHA, sha)])
+    for _ in range(3):
+        try:
+            await box.repo.update_refs([RefUpdate(fresh, ZERO_SHA, sha), RefUpdate(held, box.base, sha, force=True)])
+        except RefsUndecided:
+            continue
+        return Seen(State.OTHERWISE, "an update with one stale old value was accepted")
+    for second in range(SETTLED_S):
+        seen = [await box.repo.exact_ref(name) for name in (held, fresh)]
+        if seen != [sha, None]:
+            return Seen(State.OTHERWISE, f"a ref moved within {second} s after the refusal")
+        await asyncio.sleep(1)
+    return Seen(State.AS_RELIED_ON, f"nothing moved for {SETTLED_S} s after three refusals")
+
+
+@probe("hidden-beside", "A push of a hidden ref is refused, whatever is pushed beside it")
+async def hidden_beside(box: Sandbox) -> Seen:
+    name, sha = box.ref("beside-hidden"), await box.commit("beside")
+    hidden = "refs/pull/999999/head"
+    told = await box.repo.receive_pack([RefUpdate(name, ZERO_SHA, sha), RefUpdate(hidden, ZERO_SHA, sha)])
+    beside = "moved" if await box.repo.exact_ref(name) == sha else "did not move"
+    words = "; ".join(f"{ref}: {reason or 'moved'}" for ref, reason in told.items())
+    return as_relied_on(told[hidden] is not None, f"the ref beside it {beside}; {words}")
+
+
+@probe("unknown-commit", "A ref is not moved to a commit that is not there: POST says 422, PATCH 422 or 500")
+async def unknown_commit(box: Sandbox) -> Seen:
+    name, nowhere = box.ref("unknown"), "d" * 40
+    created = await box.ask("POST", "/git/refs", {"ref": name, "sha": nowhere})
+    await box.repo.update_refs([RefUpdate(name, ZERO_SHA, box.base)])
+    below = name.removeprefix("refs/")
+    moved = await box.ask("PATCH", "/git/refs/{+ref}", {"sha": nowhere, "force": True}, ref=below)
+    stands = await box.repo.exact_ref(name) == box.base
+    fine = created.status == 422 and moved.status in (422, 500) and stands
+    return as_relied_on(fine, f"POST: {created.told}; PATCH: {moved.told}")
+
+
+@probe("ref-again", "By REST a custom ref is made once; the second time is refused with 422")
+async def ref_again(box: Sandbox) -> Seen:
+    body = {"ref": box.ref("by-rest"), "sha": box.base}
+    first, second = [await box.ask("POST", "/git/refs", body) for _ in range(2)]
+    return as_relied_on((first.status, second.status) == (201, 422), f"first: {first.told}; second: {second.told}")

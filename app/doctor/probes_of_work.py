@@ -18,18 +18,9 @@ CLOCKS_APART_S = 60
 PATIENCE_S = 20
 
 
-async def _pull(box: Sandbox, name: str, *, draft: bool) -> Pull | PullRefused:
-    head = await box.make_branch(name, await box.commit(name))
-    base, title = box.repo.default_branch, f"Agent Recovery probe {box.word}"
-    pull = await box.repo.create_pull(head, base, title, "Made by a probe; closed soon.", draft)
-    if isinstance(pull, Pull):
-        box.pulls.append(pull.number)
-    return pull
-
-
 @probe("draft", "Draft pull requests can be made, and an App turns them ready and back")
 async def draft(box: Sandbox) -> Seen:
-    pull = await _pull(box, "draft", draft=True)
+    pull = await box.make_pull("draft", draft=True)
     if isinstance(pull, PullRefused):
         known = pull.kind is PullRefusal.DRAFT_UNSUPPORTED
         return Seen(State.NOT_TRIED if known else State.OTHERWISE, pull.message)
@@ -40,7 +31,7 @@ async def draft(box: Sandbox) -> Seen:
 
 @probe("second-pull", "A second pull request of one head and base is refused, and one without commits")
 async def second_pull(box: Sandbox) -> Seen:
-    first = await _pull(box, "second", draft=False)
+    first = await box.make_pull("second")
     if isinstance(first, PullRefused):
         return Seen(State.OTHERWISE, first.message)
     again = await box.repo.create_pull(first.head, first.base, "again", "", False)
@@ -54,7 +45,7 @@ async def second_pull(box: Sandbox) -> Seen:
 
 @probe("reopen", "Deleting the head branch closes a pull request; once it is back at the old head, it opens again")
 async def reopen(box: Sandbox) -> Seen:
-    pull = await _pull(box, "reopen", draft=False)
+    pull = await box.make_pull("reopen")
     if isinstance(pull, PullRefused):
         return Seen(State.OTHERWISE, pull.message)
     name = f"refs/heads/{pull.head}"
@@ -79,10 +70,7 @@ async def _state(box: Sandbox, pull: Pull) -> str:
 
 @probe("comment-size", f"A comment holds {LONGEST_COMMENT} characters and not one more")
 async def comment_size(box: Sandbox) -> Seen:
-    route, values = "/repos/{owner}/{repo}/issues", {"owner": box.repo.owner, "repo": box.repo.name}
-    body = {"title": f"Agent Recovery probe {box.word}", "body": "Made by a probe; closed soon."}
-    number = int((await box.repo.session.write("POST", route, values, body)).body["number"])
-    box.issues.append(number)
+    number = int((await box.make_issue())["number"])
     longest = await box.repo.create_comment(number, "x" * LONGEST_COMMENT)
     await box.repo.delete_comment(longest.id)
     try:

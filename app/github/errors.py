@@ -194,7 +194,10 @@ _BY_STATUS: dict[int, type[GitHubError]] = {
 def error_of(status: int, headers: Mapping[str, str], body: Any, *, route: str, now: datetime) -> GitHubError:
     """The typed error of an HTTP answer that is not a success. `body` is its parsed JSON, or None."""
     fields = body if isinstance(body, dict) else {}
-    message = plain(fields.get("message")) or f"GitHub answered {status}"
+    # Merges that are done later tell their refusals one level down.
+    details = fields.get("details")
+    below = details.get("message") if isinstance(details, dict) else None
+    message = plain(fields.get("message")) or plain(below) or f"GitHub answered {status}"
     documentation = fields.get("documentation_url")
     facts: dict[str, Any] = {
         "status": status,

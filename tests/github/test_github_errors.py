@@ -156,3 +156,16 @@ def test_no_error_repeats_a_credential(secret: str) -> None:
     ):
         assert secret not in f"{error} {error!r} {vars(error)}"
         assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"status": "failed", "details": {"message": "Pull request is a draft."}}, "Pull request is a draft."),
+        ({"message": "Bad", "details": {"message": "worse"}}, "Bad"),
+        ({"details": "text"}, "GitHub answered 400"),
+        ({"details": {"message": {"x": 1}}}, "GitHub answered 400"),
+    ],
+)
+def test_a_sentence_one_level_down_is_heard(body: dict[str, Any], words: str) -> None:
+    assert error_of(400, {}, body, route="PUT /x", now=NOW).message == words
