@@ -10,6 +10,7 @@ from app.emulator.ids import node_id
 from app.emulator.merge_state import TrialMerge
 from app.emulator.repo_settings import RepoSettings
 from app.emulator.repos import GitRepo
+from app.emulator.shipping_state import Deployment, Release
 
 Permissions = dict[str, str]
 ROLES = ("none", "read", "triage", "write", "maintain", "admin")
@@ -190,6 +191,8 @@ class Repository:
     issues: dict[int, Issue] = field(default_factory=dict)
     suites: list[CheckSuite] = field(default_factory=list)
     statuses: list[CommitStatus] = field(default_factory=list)
+    releases: list[Release] = field(default_factory=list)
+    deployments: list[Deployment] = field(default_factory=list)
     next_number: int = 1
     settings: RepoSettings = field(default_factory=RepoSettings)
     parent: Repository | None = None

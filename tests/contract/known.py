@@ -124,6 +124,12 @@ DEVIATIONS: tuple[Deviation, ...] = (
         "PyGithub 2.10 Branch.edit_protection, whose tests are recordings of GitHub's answers",
     ),
     Deviation(
+        "^PATCH .*/git/refs/.* 500$",
+        "^/ null is not valid",
+        "There is no body at all.",
+        "github.com/github/rest-api-description/issues/714",
+    ),
+    Deviation(
         "/check-runs",
         r'/annotation_level "error" is not one of',
         "The level is taken and stored, though it is not described.",
@@ -206,6 +212,12 @@ DEVIATIONS: tuple[Deviation, ...] = (
         r"/performed_via_github_app Additional properties are not allowed \('client_id' was unexpected\)",
         "Apps have it since 2024; the description of some events is a copy from before.",
         "the same description, component integration",
+    ),
+    Deviation(
+        "/deployments/.*/statuses|^event deployment_status/",
+        r'/(target_url|log_url|environment_url) "" is not a "uri"',
+        "An address that was not given is shown as an empty text, its own default.",
+        "the same description, component deployment-status: default of target_url, log_url, environment_url",
     ),
     Deviation(
         "check-runs|check_run",

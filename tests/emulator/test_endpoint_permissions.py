@@ -65,6 +65,20 @@ TABLE = [
     ("DELETE", "git/refs/heads/42-x", "contents=write"),
     ("POST", "git/tags", "contents=write"),
     ("GET", "git/trees/main", "contents=read"),
+    ("GET", "releases", "contents=read"),
+    ("POST", "releases", "contents=write"),
+    ("GET", "releases/latest", "contents=read"),
+    ("GET", "releases/tags/v1", "contents=read"),
+    ("GET", "releases/1", "contents=read"),
+    ("PATCH", "releases/1", "contents=write"),
+    ("DELETE", "releases/1", "contents=write"),
+    ("GET", "deployments", "deployments=read"),
+    ("POST", "deployments", "deployments=write"),
+    ("GET", "deployments/1", "deployments=read"),
+    ("DELETE", "deployments/1", "deployments=write"),
+    ("GET", "deployments/1/statuses", "deployments=read"),
+    ("POST", "deployments/1/statuses", "deployments=write"),
+    ("GET", "deployments/1/statuses/1", "deployments=read"),
     ("POST", "git/trees", "contents=write"),
     ("POST", "merges", "contents=write"),
     ("POST", "merge-upstream", "contents=write"),
@@ -150,7 +164,7 @@ def test_each_endpoint_names_what_it_asks_and_refuses_without_it(
 
 
 def test_one_of_the_named_permissions_is_enough(world: World, ids: dict[str, object]) -> None:
-    names = ("actions", "administration", "checks", "contents", "issues", "pull_requests", "statuses")
+    names = ("actions", "administration", "checks", "contents", "deployments", "issues", "pull_requests", "statuses")
     everything = dict.fromkeys(names, "write")
     app = world.emulator.app("able", permissions=everything)
     number = world.emulator.installation("able", "octo")["id"]
