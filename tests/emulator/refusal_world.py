@@ -232,7 +232,8 @@ class RefusalWorld:
         e = self.emulator
         self._opened("pull", "42-x", "release-1")
         self._opened("draft", "drafted", "main", draft=True)
-        self._opened("conflict", "clashing", "release-1")
+        clash = self._opened("conflict", "clashing", "release-1")
+        self.clients["dev"].put(f"/repos/octo/demo/issues/{clash}/lock").raise_for_status()
         for name, head in (("closed", "shut"), ("rewritten", "rewritten"), ("headless", "headless")):
             number = self._opened(name, head, "main")
             self._app("PATCH", f"/repos/octo/demo/pulls/{number}", state="closed")
@@ -273,6 +274,7 @@ class RefusalWorld:
             "issue": number,
             "issue_id": dbids["issue"]["node_id"],
             "locked": locked["number"],
+            "locked_id": dbids["locked"]["node_id"],
             "child": child["number"],
             "parent": other["number"],
             "comment": comment["id"],
