@@ -34,9 +34,16 @@ _SHUFFLE_WINDOW_S = 0.05
 _KEPT_OF_ANSWER = 1000
 
 
+def new_guid() -> str:
+    """The name of a new event."""
+    return str(uuid.uuid4())
+
+
 @dataclass(eq=False)
 class Delivery:
-    """One attempt to deliver one event; ``guid`` is shared by all attempts of the event."""
+    """One attempt to deliver one event to one App. ``guid`` is the event's: its attempts share it, and so do all Apps
+    that hear it (OpenAPI, hook-delivery: "shared with all deliveries for all webhooks that subscribe to this event";
+    github/docs#32822)."""
 
     id: int
     guid: str
@@ -138,9 +145,10 @@ class Deliveries:
         payload: dict[str, Any],
         installation: Installation | None = None,
         repo: Repository | None = None,
+        guid: str = "",
     ) -> None:
         """Record an event for an App and queue it. Without a webhook URL there is nothing to deliver, and a payload
-        that is too large is not delivered at all."""
+        that is too large is not delivered at all. `guid` names the event to all Apps that hear it."""
         if not app.webhook_url:
             return
         body = json.dumps(payload, separators=(",", ":"), ensure_ascii=False).encode()
@@ -149,7 +157,7 @@ class Deliveries:
         self._enqueue(
             Delivery(
                 id=self._ids.next("delivery"),
-                guid=str(uuid.uuid4()),
+                guid=guid or new_guid(),
                 app=app,
                 event=event,
                 action=payload.get("action"),

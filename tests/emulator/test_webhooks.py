@@ -49,6 +49,30 @@ def test_signed_over_the_exact_bytes(hooked: World, inbox: Inbox) -> None:
     assert len({h["x-github-delivery"] for h, _ in inbox.received}) == len(inbox.received)
 
 
+def test_all_apps_hear_of_an_event_under_one_guid(hooked: World, inbox: Inbox) -> None:
+    emulator = hooked.emulator
+    emulator.app(
+        "watcher",
+        permissions={"issues": "read"},
+        events=["issues"],
+        webhook_url=inbox.url,
+        webhook_secret="another",
+    )
+    emulator.installation("watcher", "octo")
+    assert emulator.flush() == 0
+    inbox.received.clear()
+    for title in ("one", "two"):
+        emulator.issue(REPO, title, author="dev")
+    assert emulator.flush() == 0
+    heard = [h for h, _ in inbox.received if h["x-github-event"] == "issues"]
+    hooks = Counter(h["x-github-delivery"] for h in heard)
+    assert list(hooks.values()) == [2, 2]
+    for guid in hooks:
+        both = [h for h in heard if h["x-github-delivery"] == guid]
+        assert len({h["x-github-hook-id"] for h in both}) == 2
+        assert len({h["x-hub-signature-256"] for h in both}) == 2
+
+
 def test_pushes_tell_of_branches_and_tags_and_of_nothing_else(hooked: World, tmp_path: Path) -> None:
     clone = hooked.clone(tmp_path / "c", "dev")
     sha = new_commit(clone, "x")

@@ -8,6 +8,7 @@ from typing import Any
 from app.emulator.event_permissions import may_hear, subscribed
 from app.emulator.render import Render
 from app.emulator.state import Account, Actor, App, Installation, Issue, Repository, TimelineEvent
+from app.emulator.webhooks import new_guid
 from app.emulator.world import World
 
 
@@ -24,7 +25,7 @@ def announce(
 
     Whatever happened may be what an auto-merge or a merge queue waits for, so it orders a look at them.
     """
-    render = Render(world)
+    render, guid = Render(world), new_guid()
     for installation in world.installations_on(repo):
         app = installation.app
         if only_app is not None and app is not only_app:
@@ -40,7 +41,7 @@ def announce(
         }
         if repo.owner.type == "Organization":
             body["organization"] = render.organization(repo.owner)
-        world.deliveries.record(app, event, body, installation, repo)
+        world.deliveries.record(app, event, body, installation, repo, guid)
     if repo.guard.waits:
         # What waits for conditions acts by events itself: imported when first needed.
         from app.emulator.acts.readiness import look_soon
@@ -52,7 +53,7 @@ def announce_to_owner(world: World, owner: Account, event: str, payload: dict[st
     """Deliver an event of an organization, as of its projects, to every subscribed App installed on it."""
     if owner.type != "Organization":
         return
-    render = Render(world)
+    render, guid = Render(world), new_guid()
     for installation in world.installations.values():
         heard = event in installation.app.events and may_hear(installation.permissions, event)
         if installation.account is not owner or installation.suspended_at is not None or not heard:
@@ -62,7 +63,7 @@ def announce_to_owner(world: World, owner: Account, event: str, payload: dict[st
             "sender": render.account(actor.account),
             "installation": render.short_installation(installation),
         }
-        world.deliveries.record(installation.app, event, body, installation)
+        world.deliveries.record(installation.app, event, body, installation, guid=guid)
 
 
 def announce_installation(
