@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 DOCS = "https://docs.github.com/rest"
@@ -48,6 +50,28 @@ def not_found() -> ApiError:
 def forbidden_to_app() -> ApiError:
     """The App lacks the permission, or the token was narrowed."""
     return ApiError(403, "Resource not accessible by integration")
+
+
+def unreadable(words: str) -> ApiError:
+    """422 "Invalid request.": the body does not fit its schema. The words are those of brandur/json_schema, which are
+    GitHub's too: values as they are, members of lists quoted (pkgdeps/automerge-gate, octokit/octokit.rb#992)."""
+    return ApiError(422, f"Invalid request.\n\n{words}")
+
+
+def no_member(value: Any, allowed: Sequence[str]) -> str:
+    """The words about a value that a list of values does not have."""
+    return f"{value} is not a member of {json.dumps(list(allowed))}."
+
+
+def no_sha(name: str) -> ApiError:
+    """422 about what is no whole object name (recorded of `GET …/git/blobs/{sha}`, `PUT …/merge` and others)."""
+    return ApiError(422, f"The {name} parameter must be exactly 40 characters and contain only [0-9a-f].")
+
+
+def not_supplied(names: Sequence[str]) -> str:
+    """The words about members that must be there (piotrmurach/github_cli#28 has both of two)."""
+    listed = ", ".join(f'"{name}"' for name in sorted(names))
+    return f"{listed} {'wasn' if len(names) == 1 else 'weren'}'t supplied."
 
 
 def invalid(resource: str, field: str, code: str = "invalid", message: str | None = None) -> ApiError:

@@ -7,6 +7,7 @@ update hook then refuses the refs that were judged, and git's report is given Gi
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -17,10 +18,12 @@ from app.emulator import workflow_guard
 from app.emulator.acts.active_rules import active_rules
 from app.emulator.acts.ref_rules import bypassed_violations, ref_violations
 from app.emulator.pkt import FLUSH, after_flush, banded, pkt, pkt_lines
-from app.emulator.repos import RefChange, git_env
+from app.emulator.repos import ZERO, RefChange, git_env
 from app.emulator.routing import Request
 from app.emulator.state import Repository
 
+_HEX_NAME = re.compile(r"refs/(?:heads|tags)/[0-9a-fA-F]{40}\Z")
+_HEX_NAMES = "error: GH002: Sorry, branch or tag names consisting of 40 hex characters are not allowed.\n"
 _HOOK = f"""#!/bin/sh
 if [ -f "$EMULATOR_VERDICTS/$1" ]; then
   cat "$EMULATOR_VERDICTS/$1" >&2
@@ -74,16 +77,28 @@ async def judge(request: Request, repo: Repository, commands: Sequence[RefChange
     guard = PushGuard()
     pusher = workflow_guard.push_env(request.identity, repo)
     guarded = [c for c in commands if _is_guarded(repo, c.name)]
-    if not pusher and not guarded:
+    unwanted = [c.name for c in commands if c.new != ZERO and _HEX_NAME.match(c.name) and repo.git.ref(c.name) is None]
+    if not pusher and not guarded and not unwanted:
         return guard
     guard.folder = _new_folder(request.world.data_dir)
     verdicts, reasons = guard.folder / "verdicts", guard.folder / "reasons"
     guard.options = ["-c", f"core.hooksPath={_hooks(request.world.data_dir)}"]
     guard.env = pusher | {"EMULATOR_VERDICTS": str(verdicts), "EMULATOR_REASONS": str(reasons)}
-    if guarded:
+    if unwanted:
+        guard.reasons = _declined(verdicts, unwanted, commands)
+    elif guarded:
         await _store(repo, _pack_of(body))
         guard.reasons = _judge_refs(verdicts, request, repo, guarded)
     return guard
+
+
+def _declined(verdicts: Path, unwanted: Sequence[str], commands: Sequence[RefChange]) -> dict[str, str]:
+    """A push with a branch or tag that looks like an object is declined as a whole (astral-sh/uv#10779)."""
+    names = [f'error: Invalid branch or tag name "{name.split("/", 2)[2]}"\n' for name in unwanted]
+    for change in commands:
+        _write(verdicts / change.name, "")
+    _write(verdicts / commands[0].name, _HEX_NAMES + "".join(names))
+    return {change.name: "pre-receive hook declined" for change in commands}
 
 
 def _judge_refs(verdicts: Path, request: Request, repo: Repository, guarded: Sequence[RefChange]) -> dict[str, str]:

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from app.emulator.errors import ApiError, invalid
+from app.emulator.errors import invalid, no_member, unreadable
 
 METHODS = ("merge", "squash", "rebase")
 _CHOICES = {
@@ -57,9 +57,9 @@ def changed(settings: RepoSettings, body: dict[str, Any]) -> RepoSettings:
     for name, value in given.items():
         choices = _CHOICES.get(name)
         if choices is None and not isinstance(value, bool):
-            raise ApiError(422, f"Invalid request.\n\nFor 'properties/{name}', {json.dumps(value)} is not a boolean.")
+            raise unreadable(f"For 'properties/{name}', {json.dumps(value)} is not a boolean.")
         if choices is not None and value not in choices:
-            raise ApiError(422, f"Invalid request.\n\n{value} is not a member of {json.dumps(list(choices))}.")
+            raise unreadable(no_member(value, choices))
     wanted = replace(settings, **given)
     if not any(wanted.allows(method) for method in METHODS):
         raise invalid(

@@ -21,6 +21,7 @@ from app.emulator.ref_transactions import RefTransactions, Refused
 
 ZERO = "0" * 40
 _OID = re.compile(r"[0-9a-f]{40}\Z")
+_UNWANTED = re.compile(r"refs/(?:heads|tags)/(?:refs/|[0-9a-fA-F]{40}\Z)")
 
 
 def git_env() -> dict[str, str]:
@@ -78,11 +79,15 @@ def is_oid(text: Any) -> bool:
 
 
 def is_ref_name(name: str) -> bool:
-    """A full ref name that git accepts, with at least two slashes (``refs/heads/x``)."""
+    """A full ref name that git accepts, with at least two slashes (``refs/heads/x``).
+
+    GitHub takes no branch or tag that begins with ``refs/`` (its changelog of 2023-03-23) or that looks like an object
+    (GH002, astral-sh/uv#10779).
+    """
     return (
         name.startswith("refs/")
         and name.count("/") >= 2
-        and not name.startswith("refs/heads/refs/")
+        and not _UNWANTED.match(name)
         and pygit2.reference_is_valid_name(name)
     )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
-from app.emulator.errors import ApiError
+from app.emulator.errors import ApiError, not_supplied, unreadable
 
 if TYPE_CHECKING:
     from app.emulator.auth import Identity
@@ -39,8 +39,14 @@ class Body:
     def need(self, name: str, kind: type[T]) -> T:
         """A member that must be there. Raises 422 otherwise."""
         if self.data.get(name) is None:
-            raise ApiError(422, f'Invalid request.\n\n"{name}" wasn\'t supplied.')
+            raise unreadable(not_supplied([name]))
         return self._typed(name, kind)
+
+    def need_all(self, *names: str) -> None:
+        """Members that must be there, complained of together. Raises 422."""
+        missing = [name for name in names if self.data.get(name) is None]
+        if missing:
+            raise unreadable(not_supplied(missing))
 
     def get(self, name: str, kind: type[T], default: T) -> T:
         """A member, or the default when it is missing or null."""
@@ -55,10 +61,7 @@ class Body:
         wrong = not isinstance(value, kind) or (kind is int and isinstance(value, bool))
         if wrong:
             names = {str: "a string", bool: "a boolean", int: "an integer", list: "an array", dict: "an object"}
-            raise ApiError(
-                422,
-                f"Invalid request.\n\nFor 'properties/{name}', {json.dumps(value)} is not {names[kind]}.",
-            )
+            raise unreadable(f"For 'properties/{name}', {json.dumps(value)} is not {names[kind]}.")
         return value  # type: ignore[no-any-return]
 
 

@@ -102,7 +102,7 @@ def _denied(request: Request, repo: Repository, verb: str) -> Response:
 
 def _hidden(request: Request, repo: Repository) -> list[str]:
     """Refs nobody may push, refused by git with GitHub's own words."""
-    rules = ["refs/pull", "refs/heads/refs"]
+    rules = ["refs/pull", "refs/heads/refs", "refs/tags/refs"]
     if request.world.switches.refused(repo.id, "custom_refs"):
         rules = ["refs", "!refs/heads", "!refs/tags"]
     return [arg for rule in rules for arg in ("-c", f"receive.hideRefs={rule}")]

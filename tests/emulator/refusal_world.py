@@ -40,6 +40,7 @@ class Row:
     raw: str | None = None
     status: int | None = None
     says: str = ""
+    silent: bool = False
     type: str | None = None
 
     @property
@@ -78,7 +79,7 @@ def _line(row: Row) -> str:
     else:
         sent = "" if row.body is None else f" `{json.dumps(row.body, ensure_ascii=False)}`"
         asked, status = f"`{row.call}`{sent}{f' `{row.raw}`' if row.raw else ''}", str(row.status)
-    cells = (asked, row.who, f"{status} {row.says}".strip(), row.source)
+    cells = (asked, row.who, f"{status} {row.says or '(no body)'}", row.source)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 

@@ -86,23 +86,34 @@ LONG, E, SMILE = "a" * 65_536, "é", "😀"
     [
         ({"name": None}, '"name" wasn\'t supplied.'),
         ({"head_sha": None}, '"head_sha" wasn\'t supplied.'),
-        ({"status": "done"}, '"done" is not a member of ["queued", "in_progress", "completed"].'),
+        ({"name": None, "head_sha": None}, '"head_sha", "name" weren\'t supplied.'),
+        (
+            {"status": "waiting"},
+            'No subschema in "anyOf" matched.\n'
+            'waiting is not a member of ["queued", "in_progress", "completed"].\n'
+            'waiting is not a member of ["completed"].\n'
+            '"conclusion" wasn\'t supplied.\n'
+            'waiting is not a member of ["queued", "in_progress"].',
+        ),
         (
             {"conclusion": "stale"},
-            '"stale" is not a member of ["action_required", "cancelled", "failure", "neutral", "success", "skipped", '
-            '"timed_out"].',
+            'stale is not a member of ["success", "failure", "neutral", "cancelled", "timed_out", "action_required", '
+            '"skipped"].',
         ),
-        ({"started_at": "yesterday"}, '"yesterday" is not a valid date-time.'),
+        ({"started_at": "yesterday"}, "yesterday is not a valid date-time."),
         ({"output": output(summary=LONG)}, "Only 65535 characters are allowed; 65536 were supplied."),
         ({"output": output(text=LONG)}, "Only 65535 characters are allowed; 65536 were supplied."),
         ({"output": output(text=SMILE * 32_768)}, "Only 65535 characters are allowed; 65536 were supplied."),
         ({"output": {"title": "no summary"}}, '"summary" wasn\'t supplied.'),
         ({"output": {"summary": "no title"}}, '"title" wasn\'t supplied.'),
         ({"output": output(annotations=[annotation()] * 51)}, "No more than 50 items are allowed; 51 were supplied."),
-        ({"output": output(annotations=[{"path": "a"}])}, '"start_line" wasn\'t supplied.'),
+        (
+            {"output": output(annotations=[{"path": "a"}])},
+            '"annotation_level", "end_line", "message", "start_line" weren\'t supplied.',
+        ),
         (
             {"output": output(annotations=[annotation(annotation_level="loud")])},
-            '"loud" is not a member of ["notice", "warning", "failure", "error"].',
+            'loud is not a member of ["notice", "warning", "failure", "error"].',
         ),
         (
             {"output": output(annotations=[annotation(title="t" * 256)])},
@@ -154,6 +165,16 @@ def test_unreadable_bodies(world: World, body: dict[str, Any], words: str) -> No
             "custom",
             "message exceeds a maximum bytesize of 65536",
         ),
+        ({"output": output(annotations=[annotation(start_column=1)])}, "annotations", "invalid", None),
+        (
+            {"output": output(annotations=[annotation(end_line=2, start_column=1, end_column=2)])},
+            "annotations",
+            "invalid",
+            None,
+        ),
+        ({"output": output(annotations=[annotation(start_column=3, end_column=2)])}, "annotations", "invalid", None),
+        ({"output": output(annotations=[annotation(start_column=0, end_column=2)])}, "annotations", "invalid", None),
+        ({"output": output(annotations=[annotation(start_line=2)])}, "annotations", "invalid", None),
         ({"details_url": "ftp://x"}, "details_url", "custom", "details_url must use http or https scheme"),
         ({"status": "completed"}, "conclusion", "missing_field", None),
         ({"completed_at": "2026-11-30T00:00:00Z"}, "conclusion", "missing_field", None),

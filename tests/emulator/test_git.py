@@ -162,6 +162,19 @@ def test_receive_pack_without_objects_moves_refs(world: World) -> None:
     assert world.refs("agent-recovery/") == {LEDGER: sha}
 
 
+def test_names_that_look_like_objects_are_declined(world: World, tmp_path: Path) -> None:
+    clone = world.clone(tmp_path / "c", "dev")
+    head = git(clone, "rev-parse", "HEAD").stdout.strip()
+    for kind in ("heads", "tags"):
+        pushed = git(clone, "push", "origin", f"HEAD:refs/{kind}/{head}", "HEAD:refs/heads/beside", check=False)
+        assert "GH002: Sorry, branch or tag names consisting of 40 hex characters are not allowed." in pushed.stderr
+        assert f'Invalid branch or tag name "{head}"' in pushed.stderr
+        assert pushed.stderr.count("(pre-receive hook declined)") == 2
+    assert world.refs("heads/beside") == {}
+    tagged = git(clone, "push", "origin", "HEAD:refs/tags/refs/x", check=False)
+    assert "deny updating a hidden ref" in tagged.stderr
+
+
 def test_big_pushes_and_shallow_clones(world: World, tmp_path: Path) -> None:
     clone = world.clone(tmp_path / "c", "dev")
     (clone / "big.bin").write_bytes(bytes(range(256)) * 16_384)

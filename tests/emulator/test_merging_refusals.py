@@ -28,6 +28,7 @@ def by_graphql(world: World, pull: dict[str, Any], client: httpx.Client | None =
 def test_a_draft_is_not_merged(world: World) -> None:
     pull = world.open_pull(draft=True)
     refused(merge(world, pull["number"]), 405, "Pull Request is still a draft")
+    refused(merge(world, pull["number"], sha=world.head("main")), 405, "Pull Request is still a draft")
     error = by_graphql(world, pull)
     assert (error["type"], error["message"]) == ("UNPROCESSABLE", "Pull Request is still a draft")
     assert world.pull(pull["number"])["merged"] is False
@@ -40,6 +41,9 @@ def test_a_stale_sha_is_a_conflict(world: World) -> None:
     words = "Head branch was modified. Review and try the merge again."
     refused(merge(world, pull["number"], sha=pull["head"]["sha"]), 409, words)
     assert by_graphql(world, pull, expectedHeadOid=pull["head"]["sha"])["message"] == words
+    whole = "The sha parameter must be exactly 40 characters and contain only [0-9a-f]."
+    for sha in (ahead[:12], ahead.upper(), "42-x"):
+        refused(merge(world, pull["number"], sha=sha), 422, whole)
     assert merge(world, pull["number"], sha=ahead).status_code == 200
 
 

@@ -136,9 +136,24 @@ def test_editing_the_base(world: World) -> None:
     world.bot.patch(path, json={"state": "closed"})
     words = "Cannot change the base branch of a closed pull request."
     assert errors(world.bot.patch(path, json={"base": "main"}))[0]["message"] == words
+    assert errors(world.bot.patch(path, json={"base": "main", "state": "open"}))[0]["message"] == words
+    assert world.pull(pull["number"])["state"] == "closed"
     update = "mutation($i:UpdatePullRequestInput!){updatePullRequest(input:$i){pullRequest{number}}}"
     (error,) = world.graphql(update, i={"pullRequestId": pull["node_id"], "baseRefName": "main"})["errors"]
     assert error["message"] == words
+
+
+def test_what_is_refused_in_part_is_refused_as_a_whole(world: World) -> None:
+    pull = world.open_pull()
+    path = f"{BASE}/pulls/{pull['number']}"
+    update = "mutation($i:UpdatePullRequestInput!){updatePullRequest(input:$i){pullRequest{number}}}"
+    for text in ({"title": " "}, {"title": "t" * 257}, {"body": "b" * 65_537}):
+        assert world.bot.patch(path, json={"base": "main"} | text).status_code == 422
+        assert "errors" in world.graphql(update, i={"pullRequestId": pull["node_id"], "baseRefName": "main"} | text)
+    assert world.bot.patch(path, json={"base": "main", "title": 5}).status_code == 422
+    shown = world.pull(pull["number"])
+    assert (shown["base"]["ref"], shown["title"], shown["body"]) == ("release-1", pull["title"], pull["body"])
+    assert world.timeline(pull["number"]) == []
 
 
 def test_a_retargeted_pull_request_says_so(world: World) -> None:

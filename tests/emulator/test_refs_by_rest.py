@@ -35,8 +35,16 @@ def test_create(world: World) -> None:
     assert create("refs/agent-recovery/x", main) == (422, "Reference already exists")
     assert create("refs/agent-recovery/y", "a" * 40) == (422, "Object does not exist")
     assert create("refs/pull/9/head", main) == (422, "Reference update failed")
-    assert create("refs/one", main)[0] == 422
-    assert create("heads/x", main)[0] == 422
+    assert create("refs/one", main) == (
+        422,
+        "Reference name must contain at least three slash-separated components.",
+    )
+    assert create("heads/x", main) == (422, "Reference name must start with 'refs/'.")
+    assert create("refs/heads/a b", main) == (422, "refs/heads/a b is not a valid ref name.")
+    short = "Invalid request.\n\nAt least 40 characters are required; only 7 were supplied."
+    assert create("refs/heads/x", main[:7]) == (422, short)
+    both = world.bot.post(f"{BASE}/git/refs", json={})
+    assert both.json()["message"] == 'Invalid request.\n\n"ref", "sha" weren\'t supplied.'
     missing = world.bot.post(f"{BASE}/git/refs", json={"ref": "refs/heads/x"})
     assert missing.json()["message"] == 'Invalid request.\n\n"sha" wasn\'t supplied.'
 
@@ -49,7 +57,8 @@ def test_update_and_delete(world: World) -> None:
     world.bot.post(f"{BASE}/git/refs", json={"ref": "refs/agent-recovery/x", "sha": one})
     lost = world.bot.patch(url, json={"sha": other})
     assert (lost.status_code, lost.json()["message"]) == (422, "Update is not a fast forward")
-    assert world.bot.patch(url, json={"sha": "a" * 40}).status_code == 500
+    unknown = world.bot.patch(url, json={"sha": "a" * 40})
+    assert (unknown.status_code, unknown.content) == (500, b"")
     assert world.bot.patch(url, json={"sha": other, "force": "true"}).status_code == 422
     assert world.bot.patch(url, json={"sha": other, "force": True}).json()["object"]["sha"] == other
     assert world.bot.delete(url).status_code == 204
@@ -72,6 +81,49 @@ def test_an_empty_repository_refuses_objects(world: World) -> None:
     for path in ("git/refs", "git/trees", "git/blobs", "git/commits"):
         body = {"ref": "refs/heads/x", "sha": "a" * 40, "tree": [], "content": "", "message": ""}
         assert world.dev.post(f"/repos/dev/empty/{path}", json=body).status_code == 409
+    sha = {"sha": "a" * 40}
+    for method, path, json in (
+        ("GET", "git/matching-refs/heads/", None),
+        ("GET", "git/ref/heads/main", None),
+        ("PATCH", "git/refs/heads/main", sha),
+        ("DELETE", "git/refs/heads/main", None),
+        ("GET", f"git/commits/{'a' * 40}", None),
+        ("GET", f"git/trees/{'a' * 40}", None),
+        ("GET", f"git/blobs/{'a' * 40}", None),
+        ("GET", f"git/tags/{'a' * 40}", None),
+        ("GET", "commits/main", None),
+        ("GET", "commits", None),
+    ):
+        answer = world.dev.request(method, f"/repos/dev/empty/{path}", json=json)
+        assert (answer.status_code, answer.json()["message"]) == (409, "Git Repository is empty."), path
+    nothing = world.dev.get("/repos/dev/empty/contents/README.md")
+    assert (nothing.status_code, nothing.json()["message"]) == (404, "This repository is empty.")
+
+
+@pytest.mark.parametrize(
+    "name", ["refs/heads/refs/x", "refs/tags/refs/x", "refs/heads/" + "ab" * 20, f"refs/tags/{'1' * 40}"]
+)
+def test_names_of_branches_and_tags_that_github_does_not_take(world: World, name: str) -> None:
+    main = world.head("main")
+    answer = world.bot.post(f"{BASE}/git/refs", json={"ref": name, "sha": main})
+    assert (answer.status_code, answer.json()["message"]) == (422, "Reference update failed")
+    assert "errors" in world.update_refs({"name": name, "afterOid": main})
+    assert world.refs(name.removeprefix("refs/")) == {}
+
+
+def test_names_of_objects_are_whole(world: World) -> None:
+    head = world.head("main")
+    tree = world.bot.get(f"{BASE}/git/commits/{head}").json()["tree"]["sha"]
+
+    def said(method: str, path: str, **body: object) -> tuple[int, str]:
+        answer = world.bot.request(method, f"{BASE}/git/{path}", json=body or None)
+        return answer.status_code, answer.json()["message"]
+
+    rest = "must be exactly 40 characters and contain only [0-9a-f]."
+    assert said("GET", "blobs/xyz") == (422, f"The sha parameter {rest}")
+    assert said("POST", "commits", message="m", tree="xyz") == (422, f"The tree parameter {rest}")
+    parents = (422, f"Each SHA in the 'parents' parameter {rest}")
+    assert said("POST", "commits", message="m", tree=tree, parents=[head[:7]]) == parents
 
 
 def test_trees(world: World) -> None:

@@ -32,6 +32,15 @@ def test_what_is_no_status(world: World) -> None:
     assert world.dev.post(url, json={}).status_code == 422
 
 
+@pytest.mark.parametrize("name", ["42-x", "abc1234"])
+def test_a_status_names_its_commit_in_full(world: World, name: str) -> None:
+    refused = world.bot.post(f"{BASE}/statuses/{name}", json={"state": "success"})
+    assert (refused.status_code, refused.json()["message"]) == (422, "Validation Failed")
+    assert refused.json()["errors"] == [
+        {"resource": "Status", "code": "custom", "field": "sha", "message": "sha must be a 40 character SHA1"}
+    ]
+
+
 def test_lists_and_the_combined_state(world: World) -> None:
     sha = world.head("42-x")
     for context, state in (("a", "pending"), ("a", "success"), ("b", "error")):

@@ -45,6 +45,7 @@ def suite_for(world: World, repo: Repository, app: App, sha: str) -> CheckSuite:
 
 def create_run(world: World, repo: Repository, app: App, body: Body) -> CheckRun:
     """A new check-run. Raises 422 for sizes and values GitHub refuses."""
+    body.need_all("name", "head_sha")
     name, sha, values = body.need("name", str), body.need("head_sha", str), read_run(body)
     if repo.git.kind(sha) != "commit":
         raise ApiError(422, f"No commit found for SHA: {sha}")

@@ -44,12 +44,13 @@ def merge(world: World, pull: PullRequest, actor: Actor, order: MergeOrder) -> s
     repo, base = pull.repo, pull.repo.git.branch(pull.base_ref)
     if pull.state != "open" or base is None:
         raise ApiError(405, NOT_MERGEABLE)
+    if pull.draft:
+        # Asked before the head, as tried on GitHub in August 2026.
+        raise ApiError(405, "Pull Request is still a draft")
     if order.expected_head is not None and order.expected_head != pull.head_sha:
         raise ApiError(409, HEAD_MODIFIED)
     if pull.queue_entry is not None:
         raise ApiError(405, "Pull Request is in the merge queue")
-    if pull.draft:
-        raise ApiError(405, "Pull Request is still a draft")
     if not repo.settings.allows(order.method):
         raise ApiError(405, f"{METHODS[order.method]} are not allowed on this repository.")
     if merged_tree(repo.git, base, pull.head_sha) is None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from app.emulator.acts.events import announce, record
 from app.emulator.acts.issue_events import tell, touch
-from app.emulator.errors import invalid
+from app.emulator.errors import invalid, no_member, unreadable
 from app.emulator.render import Render
 from app.emulator.state import Actor, Issue, Milestone, Repository
 from app.emulator.world import World
@@ -32,7 +32,7 @@ def edit_milestone(
     """Change ``title``, ``description``, ``due_on`` and ``state`` as far as they are given."""
     state, title = values.get("state"), values.get("title")
     if state not in (None, "open", "closed"):
-        raise invalid("Milestone", "state")
+        raise unreadable(no_member(state, ("open", "closed")))  # slapperwan/gh4a#298
     if title is not None:
         _check_title(repo, title, milestone)
     changes: dict[str, object] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.emulator.acts.events import announce
-from app.emulator.errors import ApiError
+from app.emulator.errors import ApiError, no_member, unreadable
 from app.emulator.guard_state import Ruleset
 from app.emulator.render_rules import show_ruleset
 from app.emulator.routing import Body
@@ -132,11 +132,11 @@ def _name(repo: Repository, name: str, own: Ruleset | None) -> str:
 def _target(value: str) -> Any:
     if value == "push":
         raise ApiError(501, "The emulator does not serve push rulesets yet")
-    return _one_of("target", value, ("branch", "tag"))
+    return _one_of(value, ("branch", "tag"))
 
 
 def _enforcement(repo: Repository, value: str) -> Any:
-    _one_of("enforcement", value, ("disabled", "active", "evaluate"))
+    _one_of(value, ("disabled", "active", "evaluate"))
     if value == "evaluate" and repo.owner.type != "Organization":
         raise _failed("Enforcement evaluate option is not supported on this plan")
     return value
@@ -250,10 +250,9 @@ def _bypass(world: World, repo: Repository, target: str, given: Any) -> dict[str
     }
 
 
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
+def _one_of(value: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
-        listed = ", ".join(allowed)
-        raise ApiError(422, f"Invalid request.\n\nFor 'properties/{name}', {value} is not a member of [{listed}].")
+        raise unreadable(no_member(value, allowed))
     return value
 
 

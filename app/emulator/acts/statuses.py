@@ -24,15 +24,15 @@ def add_status(world: World, repo: Repository, sha: str, actor: Actor, body: Bod
     state, context = body.need("state", str), body.get("context", str, "default")
     description, target = body.maybe("description", str), body.maybe("target_url", str)
     if state not in STATES:
-        raise _refused("state", "state is not included in the list")
+        raise refused("state", "state is not included in the list")
     if description is not None and len(description) > MAX_DESCRIPTION:
-        raise _refused("description", f"description is too long (maximum is {MAX_DESCRIPTION} characters)")
+        raise refused("description", f"description is too long (maximum is {MAX_DESCRIPTION} characters)")
     if len(context) > MAX_CONTEXT:
-        raise _refused("context", f"context is too long (maximum is {MAX_CONTEXT} characters)")
+        raise refused("context", f"context is too long (maximum is {MAX_CONTEXT} characters)")
     if target and urlsplit(target).scheme not in ("http", "https"):
-        raise _refused("target_url", "target_url must use http(s) scheme")
+        raise refused("target_url", "target_url must use http(s) scheme")
     if sum(1 for s in repo.statuses if s.sha == sha and s.context.lower() == context.lower()) >= MAX_STATUSES:
-        raise _refused("context", "This SHA and context has reached the maximum number of statuses.")
+        raise refused("context", "This SHA and context has reached the maximum number of statuses.")
     status = CommitStatus(
         id=world.ids.next("status"),
         repo=repo,
@@ -74,7 +74,8 @@ def _branches(world: World, repo: Repository, sha: str) -> list[dict[str, object
     return [{"name": name, "commit": {"sha": oid, "url": f"{api}/{oid}"}, "protected": False} for name, oid in holding]
 
 
-def _refused(field: str, message: str) -> ApiError:
+def refused(field: str, message: str) -> ApiError:
+    """422 "Validation Failed" about a member of a status."""
     return ApiError(
         422,
         "Validation Failed",

@@ -72,6 +72,8 @@ class PullMutations(MutationBase):
         refuse_classic(input)
         pull = self._own_or(info, input["pullRequestId"])
         world, actor = self.request.world, self.request.identity.actor
+        issue_acts.check_text(world, pull, input.get("title"), input.get("body"))
+        pull_acts.check_base(pull, input.get("baseRefName"))
         if input.get("state") == "OPEN":
             pull_acts.reopen_pull(world, pull, actor)
         if input.get("baseRefName") is not None:

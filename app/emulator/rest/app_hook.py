@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from app.emulator.clock import from_stamp
-from app.emulator.errors import ApiError, invalid, not_found
+from app.emulator.errors import ApiError, invalid, no_member, not_found, unreadable
 from app.emulator.rest.apps import bare_app
 from app.emulator.rest.table import routes
 from app.emulator.routing import Request, Response, page_bounds
@@ -82,7 +82,7 @@ def deliveries(request: Request) -> Response:
     # Codes outside both ranges, such as 0 for a target that never answered, are in neither filter.
     wanted = request.query.get("status")
     if wanted is not None and wanted not in ("success", "failure"):
-        raise ApiError(422, f'Invalid request.\n\n{json.dumps(wanted)} is not a member of ["success", "failure"].')
+        raise unreadable(no_member(wanted, ("success", "failure")))
     if wanted == "success":
         own = [d for d in own if 200 <= d.status_code < 400]
     elif wanted == "failure":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.emulator.acts import statuses as acts
 from app.emulator.acts.required_checks import latest_statuses
 from app.emulator.errors import ApiError, not_found
+from app.emulator.repos import is_oid
 from app.emulator.rest.table import open_repo, render, routes
 from app.emulator.routing import Request, Response, page_bounds, paginated
 from app.emulator.state import Repository
@@ -55,6 +56,9 @@ def statuses(request: Request, owner: str, repo: str, ref: str) -> Response:
 def create_status(request: Request, owner: str, repo: str, sha: str) -> Response:
     found = open_repo(request, owner, repo, "read")
     open_repo(request, owner, repo, "write", "statuses")
+    if not is_oid(sha):
+        # renovatebot/renovate#7180
+        raise acts.refused("sha", "sha must be a 40 character SHA1")
     if found.git.kind(sha) != "commit":
         raise ApiError(422, f"No commit found for SHA: {sha}")
     status = acts.add_status(request.world, found, sha, request.identity.actor, request.body)

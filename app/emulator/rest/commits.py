@@ -8,6 +8,7 @@ from urllib.parse import quote
 from app.emulator.acts.forks import fetch_head, network
 from app.emulator.associations import pulls_with_commit
 from app.emulator.errors import ApiError, not_found
+from app.emulator.rest.git_data import check_not_empty
 from app.emulator.rest.table import open_repo, render, routes
 from app.emulator.routing import Request, Response, page_bounds, paginated
 from app.emulator.state import Repository
@@ -19,8 +20,7 @@ _STATUS = {"A": "added", "D": "removed", "M": "modified", "R": "renamed", "T": "
 @routes.add("GET", "/repos/{owner}/{repo}/commits")
 def commits(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "read", "contents")
-    if found.git.is_empty():
-        raise ApiError(409, "Git Repository is empty.")
+    check_not_empty(found)
     start = found.git.resolve_commit(request.query.get("sha") or found.default_branch)
     if start is None:
         raise not_found()
@@ -46,6 +46,7 @@ def pulls_of_commit(request: Request, owner: str, repo: str, sha: str) -> Respon
 @routes.add("GET", "/repos/{owner}/{repo}/commits/{name*}")
 def commit(request: Request, owner: str, repo: str, name: str) -> Response:
     found = open_repo(request, owner, repo, "read", "contents")
+    check_not_empty(found)
     sha = found.git.resolve_commit(name)
     if sha is None:
         raise ApiError(422, f"No commit found for SHA: {name}")

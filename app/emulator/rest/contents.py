@@ -41,6 +41,8 @@ def contents(request: Request, owner: str, repo: str, path: str) -> Response:
 
 def _show(request: Request, owner: str, repo: str, path: str) -> Response:
     found = open_repo(request, owner, repo, "read", "contents")
+    if found.git.is_empty():
+        raise ApiError(404, "This repository is empty.")
     name = request.query.get("ref") or found.default_branch
     sha = found.git.resolve_commit(name)
     if sha is None:

@@ -9,7 +9,7 @@ from typing import Any
 import pygit2
 
 from app.emulator.clock import from_stamp
-from app.emulator.errors import ApiError, not_found
+from app.emulator.errors import ApiError, no_sha, not_found
 from app.emulator.ids import node_id
 from app.emulator.render_repositories import signature
 from app.emulator.repos import GitRepo, TreeEntry, is_oid
@@ -23,8 +23,20 @@ _TREE_LIMIT = 100_000
 
 def _writable(request: Request, owner: str, repo: str) -> Repository:
     found = open_repo(request, owner, repo, "write", "contents")
-    if found.git.is_empty():
+    check_not_empty(found)
+    return found
+
+
+def check_not_empty(repo: Repository) -> None:
+    """Refuse the git database of a repository without commits, to readers too (docs.github.com, "Using the REST API
+    to interact with your Git database"; 409 of every operation on it in OpenAPI). Raises 409."""
+    if repo.git.is_empty():
         raise ApiError(409, "Git Repository is empty.")
+
+
+def _readable(request: Request, owner: str, repo: str) -> Repository:
+    found = open_repo(request, owner, repo, "read", "contents")
+    check_not_empty(found)
     return found
 
 
@@ -49,7 +61,9 @@ def decode_content(content: str, encoding: str) -> bytes:
 
 @routes.add("GET", "/repos/{owner}/{repo}/git/blobs/{sha}")
 def blob(request: Request, owner: str, repo: str, sha: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "contents")
+    found = _readable(request, owner, repo)
+    if not is_oid(sha):
+        raise no_sha("sha")
     if found.git.kind(sha) != "blob":
         raise not_found()
     data = bytes(found.git.object(sha).data)
@@ -108,7 +122,7 @@ def _tree_entry(git: GitRepo, item: Any) -> TreeEntry:
 
 @routes.add("GET", "/repos/{owner}/{repo}/git/trees/{name*}")
 def tree(request: Request, owner: str, repo: str, name: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "contents")
+    found = _readable(request, owner, repo)
     target = name if found.git.kind(name) is not None else found.git.resolve_commit(name)
     if target is None or found.git.kind(target) not in ("tree", "commit", "tag"):
         raise not_found()
@@ -148,11 +162,17 @@ def _tree(request: Request, repo: Repository, oid: str, *, recursive: bool) -> d
 def create_commit(request: Request, owner: str, repo: str) -> Response:
     found = _writable(request, owner, repo)
     body = request.body
+    body.need_all("message", "tree")
     tree_sha, parents = body.need("tree", str), body.get("parents", list, [])
+    if not is_oid(tree_sha):
+        raise no_sha("tree")
+    if not all(is_oid(parent) for parent in parents):
+        words = "Each SHA in the 'parents' parameter must be exactly 40 characters and contain only [0-9a-f]."
+        raise ApiError(422, words)
     if found.git.kind(tree_sha) != "tree":
         raise ApiError(422, "Tree SHA does not exist")
     for parent in parents:
-        if not is_oid(parent) or found.git.kind(parent) != "commit":
+        if found.git.kind(parent) != "commit":
             raise ApiError(422, "Parent SHA does not exist or is not a commit object")
     author = read_signature(request, body.maybe("author", dict))
     committer = read_signature(request, body.maybe("committer", dict)) if "committer" in body else author
@@ -185,7 +205,7 @@ def read_signature(request: Request, given: dict[str, Any] | None) -> pygit2.Sig
 
 @routes.add("GET", "/repos/{owner}/{repo}/git/commits/{sha}")
 def get_commit(request: Request, owner: str, repo: str, sha: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "contents")
+    found = _readable(request, owner, repo)
     if found.git.kind(sha) != "commit":
         raise not_found()
     return Response.json(render(request).git_commit(found, sha))
@@ -195,6 +215,7 @@ def get_commit(request: Request, owner: str, repo: str, sha: str) -> Response:
 def create_tag(request: Request, owner: str, repo: str) -> Response:
     found = _writable(request, owner, repo)
     body = request.body
+    body.need_all("tag", "message", "object", "type")
     target, kind = body.need("object", str), body.need("type", str)
     if found.git.kind(target) != kind:
         raise ApiError(422, "Object does not exist")
@@ -210,7 +231,7 @@ def create_tag(request: Request, owner: str, repo: str) -> Response:
 
 @routes.add("GET", "/repos/{owner}/{repo}/git/tags/{sha}")
 def get_tag(request: Request, owner: str, repo: str, sha: str) -> Response:
-    found = open_repo(request, owner, repo, "read", "contents")
+    found = _readable(request, owner, repo)
     if found.git.kind(sha) != "tag":
         raise not_found()
     return Response.json(_tag(request, found, sha))

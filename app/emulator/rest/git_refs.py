@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from pygit2 import reference_is_valid_name
+
 from app.emulator.acts.refs import RefRefusal, RuleRefusal, move
-from app.emulator.errors import ApiError, not_found
-from app.emulator.repos import ZERO, RefChange, is_ref_name
+from app.emulator.errors import ApiError, not_found, unreadable
+from app.emulator.repos import ZERO, RefChange
+from app.emulator.rest.git_data import check_not_empty
 from app.emulator.rest.table import open_repo, render, routes
-from app.emulator.routing import Request, Response, paginated
+from app.emulator.routing import Body, Request, Response, paginated
 from app.emulator.state import Repository
 
 
 @routes.add("GET", "/repos/{owner}/{repo}/git/matching-refs/{prefix*}")
 def matching_refs(request: Request, owner: str, repo: str, prefix: str) -> Response:
     found = open_repo(request, owner, repo, "read", "contents")
+    check_not_empty(found)
     refs = found.git.refs(f"refs/{prefix}")
     return paginated(request, refs, lambda r: render(request).ref(found, *r))
 
@@ -20,7 +24,7 @@ def matching_refs(request: Request, owner: str, repo: str, prefix: str) -> Respo
 @routes.add("GET", "/repos/{owner}/{repo}/git/ref/{ref*}")
 def get_ref(request: Request, owner: str, repo: str, ref: str) -> Response:
     found = open_repo(request, owner, repo, "read", "contents")
-    _not_empty(found)
+    check_not_empty(found)
     oid = found.git.ref(f"refs/{ref}")
     if oid is None:
         raise not_found()
@@ -31,10 +35,10 @@ def get_ref(request: Request, owner: str, repo: str, ref: str) -> Response:
 def create_ref(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "write", "contents")
     body = request.body
-    name, sha = body.need("ref", str), body.need("sha", str)
-    _not_empty(found)
-    if not is_ref_name(name):
-        raise ApiError(422, _name_refusal(name))
+    body.need_all("ref", "sha")
+    name, sha = body.need("ref", str), _whole_sha(body)
+    check_not_empty(found)
+    _check_name(name)
     if found.git.kind(sha) is None:
         raise ApiError(422, "Object does not exist")
     if found.git.ref(name) is not None:
@@ -47,12 +51,14 @@ def create_ref(request: Request, owner: str, repo: str) -> Response:
 def update_ref(request: Request, owner: str, repo: str, ref: str) -> Response:
     found = open_repo(request, owner, repo, "write", "contents")
     body = request.body
-    name, sha, force = f"refs/{ref}", body.need("sha", str), body.get("force", bool, False)
+    name, sha, force = f"refs/{ref}", _whole_sha(body), body.get("force", bool, False)
+    check_not_empty(found)
     old = found.git.ref(name)
     if old is None:
         raise ApiError(422, "Reference does not exist")
     if found.git.kind(sha) is None:
-        raise ApiError(500, "Server Error")
+        # github/rest-api-description#714: "a 500, and no payload whatsoever".
+        return Response(500)
     if name.startswith("refs/heads/") and found.git.kind(sha) != "commit":
         raise ApiError(422, "Object is not a commit")
     if not force and not found.git.goes_on(old, sha):
@@ -64,6 +70,7 @@ def update_ref(request: Request, owner: str, repo: str, ref: str) -> Response:
 @routes.add("DELETE", "/repos/{owner}/{repo}/git/refs/{ref*}")
 def delete_ref(request: Request, owner: str, repo: str, ref: str) -> Response:
     found = open_repo(request, owner, repo, "write", "contents")
+    check_not_empty(found)
     old = found.git.ref(f"refs/{ref}")
     if old is None:
         raise ApiError(422, "Reference does not exist")
@@ -82,14 +89,19 @@ def _move(request: Request, repo: Repository, change: RefChange, *, force: bool)
         raise ApiError(422, "Reference update failed") from refusal
 
 
-def _not_empty(repo: Repository) -> None:
-    if repo.git.is_empty():
-        raise ApiError(409, "Git Repository is empty.")
-
-
-def _name_refusal(name: str) -> str:
+def _check_name(name: str) -> None:
+    """Refuse what can be no ref's name (octokit/octokit.rb#675). Raises 422."""
     if not name.startswith("refs/"):
-        return "Reference name must start with 'refs/'."
+        raise ApiError(422, "Reference name must start with 'refs/'.")
     if name.count("/") < 2:
-        return "Reference name must contain at least three slash-separated components."
-    return "Reference name is invalid"
+        raise ApiError(422, "Reference name must contain at least three slash-separated components.")
+    if not reference_is_valid_name(name):
+        raise ApiError(422, f"{name} is not a valid ref name.")
+
+
+def _whole_sha(body: Body) -> str:
+    """The object's name, which may not be shortened (Kb2uka/openhpsdr-zeus#443). Raises 422."""
+    sha = body.need("sha", str)
+    if len(sha) < 40:
+        raise unreadable(f"At least 40 characters are required; only {len(sha)} were supplied.")
+    return sha

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from app.emulator import workflow_guard
@@ -10,9 +9,10 @@ from app.emulator.acts.branch_updates import UpdateBranch, check_update
 from app.emulator.acts.merge_requests import find_request, pending_for, request_merge
 from app.emulator.acts.merging import MergeOrder, merge, merge_branch
 from app.emulator.auth import require
-from app.emulator.errors import ApiError, not_found
+from app.emulator.errors import ApiError, no_member, no_sha, not_found, unreadable
 from app.emulator.maintainers import may_push_to
 from app.emulator.repo_settings import METHODS
+from app.emulator.repos import is_oid
 from app.emulator.rest.table import accepted, find_pull, open_repo, render, routes
 from app.emulator.routing import Body, Request, Response
 from app.emulator.state import PullRequest, Repository
@@ -23,16 +23,19 @@ _ACTIONS = ("default", "direct_merge", "merge_queue")
 def _one_of(body: Body, name: str, choices: tuple[str, ...], default: str) -> str:
     value = body.get(name, str, default)
     if value not in choices:
-        raise ApiError(422, f"Invalid request.\n\n{value} is not a member of {json.dumps(list(choices))}.")
+        raise unreadable(no_member(value, choices))
     return value
 
 
 def _order(body: Body) -> MergeOrder:
+    sha = body.maybe("sha", str)
+    if sha is not None and not is_oid(sha):
+        raise no_sha("sha")
     return MergeOrder(
         method=_one_of(body, "merge_method", METHODS, "merge"),
         title=body.maybe("commit_title", str),
         message=body.maybe("commit_message", str),
-        expected_head=body.maybe("sha", str),
+        expected_head=sha,
     )
 
 
@@ -124,6 +127,7 @@ def update_branch(request: Request, owner: str, repo: str, number: str) -> Respo
 def merge_branches(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "write", "contents")
     body = request.body
+    body.need_all("base", "head")
     base, head, message = body.need("base", str), body.need("head", str), body.maybe("commit_message", str)
     base_sha, head_sha = found.git.branch(base), found.git.resolve_commit(head)
     if base_sha is not None and head_sha is not None:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from app.emulator.acts import project_values, projects
 from app.emulator.auth import Identity
-from app.emulator.errors import ApiError, forbidden_to_app, not_found
+from app.emulator.errors import ApiError, forbidden_to_app, no_member, not_found, unreadable
 from app.emulator.project_access import may_read, need_write, reaches, sees_content
 from app.emulator.render_projects import ProjectRender
 from app.emulator.rest.table import find_account, find_issue_by_id, routes
@@ -110,7 +110,7 @@ def _content(request: Request) -> Issue:
     body = request.body
     kind = body.need("type", str)
     if kind not in ("Issue", "PullRequest"):
-        raise ApiError(422, f"Invalid request.\n\n{kind} is not a member of [Issue, PullRequest].")
+        raise unreadable(no_member(kind, ("Issue", "PullRequest")))
     found: Issue | None = None
     if "id" in body:
         wanted = body.need("id", int)

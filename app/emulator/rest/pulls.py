@@ -46,7 +46,7 @@ def create_pull(request: Request, owner: str, repo: str) -> Response:
     issue = found.issues.get(number) if number is not None else None
     if number is not None and issue is None:
         raise acts.wrong_issue(number, "The specified issue does not exist.")
-    body.need("head", str)
+    body.need_all("base", "head")
     pull = acts.open_pull(
         request.world,
         found,
@@ -92,6 +92,9 @@ def change_pull(request: Request, owner: str, repo: str, number: str) -> Respons
     state, base = body.maybe("state", str), body.maybe("base", str)
     if state not in (None, "open", "closed"):
         raise invalid("PullRequest", "state")
+    title, text = body.maybe("title", str), (body.maybe("body", str) or "") if "body" in body else None
+    issue_acts.check_text(world, target, title, text)
+    acts.check_base(target, base)
     if state == "open":
         acts.reopen_pull(world, target, actor)
     if base is not None:
@@ -99,8 +102,7 @@ def change_pull(request: Request, owner: str, repo: str, number: str) -> Respons
     allowed = body.maybe("maintainer_can_modify", bool)
     if allowed is not None:
         acts.allow_maintainers(world, target, allowed, actor)
-    text = (body.data.get("body") or "") if "body" in body else None
-    issue_acts.edit_text(world, target, actor, body.maybe("title", str), text)
+    issue_acts.edit_text(world, target, actor, title, text)
     if state == "closed":
         acts.close_pull(world, target, actor)
     return Response.json(render(request).pull(target, full=True))
