@@ -3,19 +3,13 @@
 Format: git's own documentation, gitprotocol-pack and gitprotocol-http.
 """
 
-import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from app.domain.model import ZERO_SHA
+from app.github.pack import empty_pack
+from app.github.pkt import FLUSH, packet, packets
 
-_FLUSH = b"0000"
 _CAPABILITIES = b"report-status atomic agent=agent-recovery"
-
-
-def empty_pack() -> bytes:
-    """A pack of no objects: header and checksum, 32 bytes."""
-    header = b"PACK" + (2).to_bytes(4, "big") + (0).to_bytes(4, "big")
-    return header + hashlib.sha1(header, usedforsecurity=False).digest()
 
 
 def request_body(commands: Sequence[tuple[str, str, str]]) -> bytes:
@@ -23,14 +17,14 @@ def request_body(commands: Sequence[tuple[str, str, str]]) -> bytes:
     lines = []
     for index, (ref, old, new) in enumerate(commands):
         line = f"{old} {new} {ref}".encode()
-        lines.append(_packet(line + (b"\x00 " + _CAPABILITIES if index == 0 else b"")))
+        lines.append(packet(line + (b"\x00 " + _CAPABILITIES if index == 0 else b"")))
     deletes_only = all(new == ZERO_SHA for _, _, new in commands)
-    return b"".join(lines) + _FLUSH + (b"" if deletes_only else empty_pack())
+    return b"".join(lines) + FLUSH + (b"" if deletes_only else empty_pack())
 
 
 def advertised_capabilities(advertisement: bytes) -> frozenset[str]:
     """What the server offers. Empty for anything that is no advertisement."""
-    for line in _packets(advertisement):
+    for line in packets(advertisement):
         _, separator, capabilities = line.partition(b"\x00")
         if separator:
             return frozenset(capabilities.decode("utf-8", "replace").split())
@@ -41,7 +35,7 @@ def report_of(body: bytes, refs: Sequence[str]) -> dict[str, str | None]:
     """ref → None where it moved, else git's words. Raises ValueError where the report leaves a ref out."""
     unpacked = False
     result: dict[str, str | None] = {}
-    for line in _packets(body):
+    for line in packets(body):
         text = line.decode("utf-8", "replace").rstrip("\n")
         verb, _, rest = text.partition(" ")
         if verb == "unpack":
@@ -56,24 +50,3 @@ def report_of(body: bytes, refs: Sequence[str]) -> dict[str, str | None]:
     if not unpacked or set(result) != set(refs):
         raise ValueError("the push was answered without a complete report")
     return result
-
-
-def _packet(line: bytes) -> bytes:
-    return f"{len(line) + 4:04x}".encode() + line
-
-
-def _packets(data: bytes) -> Iterator[bytes]:
-    """The lines of a pkt-line stream, flushes left out; ends quietly at the first broken length."""
-    position = 0
-    while position + 4 <= len(data):
-        try:
-            length = int(data[position : position + 4], 16)
-        except ValueError:
-            return
-        if length < 4:
-            position += 4
-            continue
-        if position + length > len(data):
-            return
-        yield data[position + 4 : position + length]
-        position += length

@@ -1,11 +1,12 @@
 """Calls in somebody's name: credentials renewed once, at a pace GitHub bears; reads repeated, writes not."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from typing import Any, TypeVar
 
 from app.github.auth import AsInstallation, Credentials
 from app.github.errors import GitHubError, RateLimited, ServerError, Unauthorized
+from app.github.git_stream import GitStream
 from app.github.pace import Pace, Sleep
 from app.github.retry import reads
 from app.github.wire import Answer, Call, Wire
@@ -67,10 +68,49 @@ class Session:
                 method, url, route=route, authorization=authorization, headers=headers, content=content
             )
 
+        return await self._in_turn(send, self._for_git(), resource="git", writes=method == "POST", route=route)
+
+    async def git_open(
+        self,
+        method: str,
+        url: str,
+        *,
+        route: str,
+        headers: Mapping[str, str],
+        content: AsyncIterable[bytes] | None = None,
+    ) -> GitStream:
+        """One request of git's smart HTTP whose answer is read as it comes. Without `content` repeated like a read.
+
+        A body can be read once: with `content` it is sent once, and where the token is refused the next call has a new
+        one. It takes no turn among the writes: the transfer of a large pack would hold all others up.
+        """
+
+        async def send(authorization: str) -> GitStream:
+            return await self.wire.git_open(
+                method, url, route=route, authorization=authorization, headers=headers, content=content
+            )
+
+        if content is None:
+            return await self._in_turn(send, self._for_git(), resource="git", writes=False, route=route)
+        self._pace.admit("git")
+        refused: GitHubError | None = None
+        async with aclosing(self._for_git()()) as credentials:
+            async for authorization in credentials:
+                if refused is not None:
+                    raise refused
+                try:
+                    return await send(authorization)
+                except RateLimited as limit:
+                    self._pace.limited("git", limit)
+                    raise
+                except Unauthorized as e:
+                    refused = e
+        raise refused or Unauthorized("there are no credentials", route=route)
+
+    def _for_git(self) -> Callable[[], AsyncGenerator[str, None]]:
         if not isinstance(self._credentials, AsInstallation):
             raise TypeError("git is spoken in the name of an installation only")
-        candidates = self._credentials.for_git
-        return await self._in_turn(send, candidates, resource="git", writes=method == "POST", route=route)
+        return self._credentials.for_git
 
     async def _call(self, call: Call) -> Answer:
         async def send(authorization: str) -> Answer:

@@ -23,8 +23,11 @@ from githubkit.response import Response
 from app.github.budget import Kind, Meter
 from app.github.clock import GitHubClock
 from app.github.errors import GitHubError, ServerError, Unanswered, error_of, graphql_error
+from app.github.git_stream import GitStream, refusal_text
 from app.github.routes import path
 
+GIT_PATIENCE_S = 120.0
+"""How long the git server may be silent in the middle of an exchange: it counts and checks objects meanwhile."""
 API_VERSION = "2022-11-28"
 """Pinned: the next version drops `merge_commit_sha` and `assignee`."""
 
@@ -203,6 +206,42 @@ class Wire:
             return response.content
         error = error_of(response.status_code, response.headers, None, route=route, now=self.clock.now())
         raise _for_a_write(error) if method == "POST" else error
+
+    async def git_open(
+        self,
+        method: str,
+        url: str,
+        *,
+        route: str,
+        authorization: str,
+        headers: Mapping[str, str],
+        content: AsyncIterable[bytes] | None = None,
+    ) -> GitStream:
+        """One request of git's smart HTTP, sent once, with body and answer passed on as they come. Raises as `send`
+        does for what is known before the answer's first byte; what breaks later shows in the stream.
+        """
+        self.meter.count("git", f"{method} {route}")
+        timeout = httpx.Timeout(GIT_PATIENCE_S, connect=self._timeout.connect)
+        started = self.clock.monotonic()
+        lost: str | None = None
+        # Never closed itself: it holds nothing of its own, and its transport is everybody's.
+        client = httpx.AsyncClient(transport=self._transport, trust_env=False, timeout=timeout)
+        own = {"Authorization": authorization, "User-Agent": self.user_agent, "Accept-Encoding": "identity"}
+        request = client.build_request(method, url, headers={**headers, **own}, content=content)
+        try:
+            response = await client.send(request, stream=True)
+        except httpx.TimeoutException:
+            lost = "no answer in time"
+        except httpx.HTTPError as e:
+            lost = _lost(e)
+        if lost is not None:
+            raise Unanswered(lost, route=route)
+        self.clock.learn(response.headers.get("date"), elapsed_s=self.clock.monotonic() - started)
+        if response.is_success:
+            return GitStream(response, route)
+        said = {"message": await refusal_text(response)}
+        error = error_of(response.status_code, response.headers, said, route=route, now=self.clock.now())
+        raise _for_a_write(error) if content is not None else error
 
     def _judge(self, call: Call, response: httpx.Response, *, payer: str, elapsed_s: float) -> Answer:
         date = self.clock.learn(response.headers.get("date"), elapsed_s=elapsed_s)

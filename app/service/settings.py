@@ -124,6 +124,9 @@ class Settings(BaseSettings):
     port: int = Field(default=8080, ge=0, le=65535, description="Port to listen on; 0 lets the system choose.")
 
     workers: int = Field(default=4, ge=1, le=64, description="How many tickets are worked on at the same time.")
+    largest_push_mb: int = Field(
+        default=512, ge=1, le=2048, description="The largest push the git endpoint takes, in MiB."
+    )
 
     @classmethod
     def settings_customise_sources(

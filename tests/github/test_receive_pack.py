@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from app.domain.model import ZERO_SHA
-from app.github.receive_pack import advertised_capabilities, empty_pack, report_of, request_body
+from app.github.pack import empty_pack
+from app.github.receive_pack import advertised_capabilities, report_of, request_body
 
 REF, OTHER = "refs/agent-recovery/active/42", "refs/agent-recovery/done/42"
 
