@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.domain.surroundings import NOT_LOOKED_AT, Surroundings
+
 
 @dataclass(frozen=True)
 class Branch:
@@ -72,6 +74,8 @@ class Pull:
     """Comments of our App only, oldest first."""
     many_comments: bool = False
     """There are more comments than were read, so one that is not among `comments` may stand all the same."""
+    mergeable: str | None = None
+    """`MERGEABLE`, `CONFLICTING` or `UNKNOWN`, as far as GitHub has computed it; None where it was not asked."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,8 @@ class Observation:
     """Our App's check-runs on the head of the recorded ticket branch."""
     issue_comments: tuple[Comment, ...] = ()
     """Our App's comments on the Issue itself, oldest first."""
+    around: Surroundings = NOT_LOOKED_AT
+    """What surrounds the ticket: dependencies, Project, base of releases, predecessor, dependents, decisions."""
 
     def branch(self, name: str) -> Branch | None:
         return next((b for b in self.branches if b.name == name), None)

@@ -1,9 +1,12 @@
 """The fields we ask of GraphQL, and how they become the domain's words."""
 
+from typing import Literal
+
 from pydantic import AwareDatetime, Field
 
 from app.domain.model import Message, Sha
 from app.domain.observation import CheckRun, Comment, Issue, Pull
+from app.github.surroundings import SurroundingsOfIssue
 
 COMMENT_FRAGMENT = """
 fragment comment on IssueComment {
@@ -82,7 +85,7 @@ class _Labels(Message):
         return tuple(node.name for node in self.nodes)
 
 
-class IssueNode(Message):
+class IssueNode(SurroundingsOfIssue):
     number: int
     title: str
     body: str
@@ -123,6 +126,7 @@ class PullNode(Message):
     head: str = Field(alias="headRefName")
     head_sha: Sha = Field(alias="headRefOid")
     base: str = Field(alias="baseRefName")
+    mergeable: Literal["MERGEABLE", "CONFLICTING", "UNKNOWN"] | None = None
     head_repository: _RepositoryName | None = Field(default=None, alias="headRepository")
     url: str = ""
     assignees: _Logins = _Logins()
@@ -146,6 +150,7 @@ class PullNode(Message):
             assignees=self.assignees.names(),
             comments=self.comments.ours(),
             many_comments=len(self.comments.nodes) >= COMMENTS_READ,
+            mergeable=self.mergeable,
         )
 
 

@@ -1,12 +1,16 @@
 """One look at a ticket: everything a decision needs, in a single GraphQL request."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import Literal
 
 from pydantic import Field
 
 from app.domain.model import Message
 from app.domain.observation import Branch, Observation, Pull
+from app.domain.surroundings import NOTHING_MORE, Asked
+from app.github import surroundings as around
 from app.github.access import CHECK_NAME, RepositoryAccess
 from app.github.errors import GraphQLFailed
 from app.github.graphql_shapes import COMMENT_FRAGMENT, IssueNode, PullNode, PullNodes, RefNode, RefNodes
@@ -21,8 +25,9 @@ _OBSERVE = (
     """
 query Observe(
   $owner: String!, $name: String!, $ticket: Int!, $search: String!, $policy: String!,
-  $branch: String!, $branchRef: String!, $withBranch: Boolean!, $trunkRef: String!, $withTrunk: Boolean!,
-  $pull: Int!, $withPull: Boolean!, $appId: Int!, $checkName: String!
+  $branch: String!, $branchRef: String!, $withBranch: Boolean!,
+  $trunk: String!, $trunkRef: String!, $withTrunk: Boolean!,
+  $pull: Int!, $withPull: Boolean!, $appId: Int!, $checkName: String!, %(declared)s
 ) {
   repository(owner: $owner, name: $name) {
     databaseId
@@ -37,6 +42,7 @@ query Observe(
         assignees(first: 20) { nodes { login } }
         labels(first: 50) { nodes { name } }
         comments(last: 100) { nodes { ...comment } }
+        %(of_issue)s
       }
     }
     named: refs(refPrefix: "refs/heads/", query: $search, first: 100) { nodes { name target { oid } } }
@@ -59,14 +65,15 @@ query Observe(
       }
     }
     stem: ref(qualifiedName: "refs/heads/ticket") { name target { oid } }
-    trunk: ref(qualifiedName: $trunkRef) @include(if: $withTrunk) { name target { oid } }
+    trunk: ref(qualifiedName: $trunkRef) @include(if: $withTrunk) { name target { oid } %(of_trunk)s }
     pulls: pullRequests(headRefName: $branch, first: 10, orderBy: {field: CREATED_AT, direction: DESC})
       @include(if: $withBranch) { nodes { ...pull } }
     recorded: pullRequest(number: $pull) @include(if: $withPull) { ...pull }
+    %(of_repository)s
   }
 }
 fragment pull on PullRequest {
-  number id state isDraft title body url headRefName headRefOid baseRefName
+  number id state isDraft title body url headRefName headRefOid baseRefName mergeable
   headRepository { nameWithOwner }
   assignees(first: 20) { nodes { login } }
   labels(first: 50) { nodes { name } }
@@ -74,18 +81,39 @@ fragment pull on PullRequest {
 }
 """
     + COMMENT_FRAGMENT
+    + around.FRAGMENTS
 )
+
+
+@lru_cache(maxsize=64)
+def _document(objects: int, numbers: int) -> str:
+    declared, fields = around.of_decisions(objects, numbers)
+    return _OBSERVE % {
+        "declared": around.DECLARED + declared,
+        "of_issue": around.OF_ISSUE,
+        "of_trunk": around.OF_TRUNK,
+        "of_repository": around.OF_REPOSITORY + fields,
+    }
 
 
 class Queries(RepositoryAccess):
     """Looking at a ticket."""
 
-    async def observe(self, ticket: int, branch: str | None, trunk: str | None, pull: int | None = None) -> Observation:
+    async def observe(
+        self,
+        ticket: int,
+        branch: str | None,
+        trunk: str | None,
+        pull: int | None = None,
+        asked: Asked = NOTHING_MORE,
+    ) -> Observation:
         """What GitHub shows of a ticket now; `branch`, `trunk` and `pull` are the recorded ones. The recorded PR is
-        asked for by its number: anybody may open pull requests of forks whose branch has the same name.
+        asked for by its number: anybody may open pull requests of forks whose branch has the same name. `asked`: what
+        surrounds the ticket.
 
-        One request. Raises NotFound where no Issue or pull request has the number, GraphQLFailed where the answer is
-        incomplete: what is missing from such an answer is unknown and not absent.
+        One request, and a second one without Projects where the App may not read them. Raises NotFound where no Issue
+        or pull request has the number, GraphQLFailed where the answer is incomplete: what is missing from such an
+        answer is unknown and not absent.
         """
         variables = {
             "owner": self.owner,
@@ -96,20 +124,27 @@ class Queries(RepositoryAccess):
             "branch": branch or "",
             "branchRef": f"refs/heads/{branch or ''}",
             "withBranch": branch is not None,
+            "trunk": trunk or "",
             "trunkRef": f"refs/heads/{trunk or ''}",
             "withTrunk": trunk is not None,
             "pull": pull or 0,
             "withPull": pull is not None,
             "appId": self.app_id,
             "checkName": CHECK_NAME,
+            **around.variables_of(asked, self.default_branch),
         }
         try:
-            answer = await self.session.query("Observe", _OBSERVE, variables)
+            answer = await self.session.query("Observe", _document(len(asked.objects), len(asked.numbers)), variables)
+            data, now = answer.body["data"], answer.date
         except GraphQLFailed as e:
             if missing := e.as_not_found("repository", "subject"):
                 raise missing from None
-            raise
-        repository = answer.body["data"].get("repository") or {}
+            if asked.project and all("projectItems" in problem.path for problem in e.errors):
+                return await self.observe(ticket, branch, trunk, pull, replace(asked, project=False))
+            if not isinstance(e.partial, dict) or not all(around.may_be_missing(p.path) for p in e.errors):
+                raise
+            data, now = e.partial, self.session.wire.clock.now()
+        repository = data.get("repository") or {}
         self._same_repository(repository, "Observe")
         seen = read(_Seen, repository, Call("POST", "Observe", kind="graphql"))
         self.private = seen.private
@@ -117,7 +152,7 @@ class Queries(RepositoryAccess):
         recorded = seen.branch
         issue = seen.subject if isinstance(seen.subject, IssueNode) else None
         return Observation(
-            now=answer.date,
+            now=now,
             repository_id=self.id,
             owner=self.owner,
             name=self.name,
@@ -130,6 +165,7 @@ class Queries(RepositoryAccess):
             pulls=_pulls(seen.recorded, seen.pulls.nodes, branch),
             check_runs=recorded.target.check_runs(self.app_id, CHECK_NAME) if recorded and recorded.target else (),
             issue_comments=issue.comments.ours() if issue else (),
+            around=seen.surroundings(asked, repository, self.full_name, issue, seen.trunk),
         )
 
 
@@ -150,7 +186,11 @@ class _PullRequest(Message):
     typename: Literal["PullRequest"] = Field(alias="__typename")
 
 
-class _Seen(Message):
+class _TrunkNode(RefNode, around.SurroundingsOfTrunk):
+    pass
+
+
+class _Seen(around.SurroundingsOfRepository):
     private: bool = Field(alias="isPrivate")
     default: _Name | None = Field(default=None, alias="defaultBranchRef")
     policy: _Policy | None = None
@@ -158,7 +198,7 @@ class _Seen(Message):
     named: RefNodes
     branch: RefNode | None = None
     stem: RefNode | None = None
-    trunk: RefNode | None = None
+    trunk: _TrunkNode | None = None
     pulls: PullNodes = PullNodes()
     recorded: PullNode | None = None
 
