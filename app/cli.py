@@ -34,6 +34,7 @@ ROOMS = {
     "keys": Room("app.service.cli", "server", "Make the operator's keys."),
     "doctor": Room("app.doctor.cli", "server", "Try on a sandbox repository whether GitHub behaves as relied on."),
     "demo": Room("app.drill.cli", "server,emulator,drill", "Play the story of a recovery on a GitHub on this machine."),
+    "audit": Room("app.drill.audit.cli", "drill", "Look for contradictions between tickets and their ledgers."),
     "emulator": Room("app.emulator.__main__", "emulator", "Run a GitHub on this machine."),
 }
 
