@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
+LATEST = datetime(9000, 1, 1, tzinfo=UTC).timestamp()
+
 
 class Clock:
     """Real time plus an offset that the control path moves; it stands still only while it is frozen."""
@@ -31,7 +33,12 @@ class Clock:
         self.set(self.now() + seconds)
 
     def set(self, epoch: float) -> None:
-        """Make ``epoch`` (seconds) the present; time goes on from there unless it is frozen."""
+        """Make ``epoch`` (seconds) the present; time goes on from there unless it is frozen.
+
+        Raises ``ValueError`` for a time that no time stamp can hold, with room for what is yet to expire.
+        """
+        if not 0 <= epoch <= LATEST:
+            raise ValueError("the clock shows times between 1970 and 9000")
         self._offset = epoch - time.time()
         if self._standing is not None:
             self._standing = epoch

@@ -75,14 +75,17 @@ def clock(server: Server, request: Request) -> Any:
 
 @router.add("POST", "/clock")
 def set_clock(server: Server, request: Request) -> Any:
-    """Stop the clock or let it run (``frozen``), ``set`` it, ``advance_s``: in this order."""
+    """Stop the clock or let it run (``frozen``), ``set`` it, ``advance_s``: in this order. Raises 422."""
     body, present = request.body, server.world.clock
     frozen = body.maybe("frozen", bool)
     if frozen is not None:
         present.freeze() if frozen else present.run()
-    if "set" in body:
-        wanted = body.data["set"]
-        present.set(from_stamp(wanted) if isinstance(wanted, str) else float(wanted))
-    if "advance_s" in body:
-        present.advance(float(body.data["advance_s"]))
+    try:
+        if "set" in body:
+            wanted = body.data["set"]
+            present.set(from_stamp(wanted) if isinstance(wanted, str) else float(wanted))
+        if "advance_s" in body:
+            present.advance(float(body.data["advance_s"]))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ApiError(422, f"The clock cannot be set so: {error}") from None
     return clock(server, request)

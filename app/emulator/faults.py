@@ -45,6 +45,7 @@ DELIVERY_KINDS = (
 _REQUEST_MATCH = ("method", "path_regex", "operation", "kind", "identity")
 _DELIVERY_MATCH = ("event", "action", "app")
 _HOW_OFTEN = ("nth", "times", "probability", "seed")
+CENTURY_S = 100 * 365 * 24 * 3600.0
 _WHAT = ("code", "body", "headers", "seconds", "after")
 
 
@@ -103,10 +104,16 @@ class Fault:
         unknown = set(order) - {"kind", "match", *_HOW_OFTEN, *_WHAT}
         if unknown:
             raise ApiError(422, f"Unknown members of an order: {', '.join(sorted(unknown))}")
-        match = {k: v for k, v in order.get("match", {}).items() if v is not None}
+        given, headers = order.get("match", {}), order.get("headers", {})
+        if not isinstance(given, dict) or not isinstance(headers, dict):
+            raise ApiError(422, "match and headers are objects")
+        match = {k: v for k, v in given.items() if v is not None}
         unknown = set(match) - set(_REQUEST_MATCH if kind in REQUEST_KINDS else _DELIVERY_MATCH)
         if unknown:
             raise ApiError(422, f"Unknown match members: {', '.join(sorted(unknown))}")
+        odd = sorted(name for name, wanted in match.items() if not isinstance(wanted, str))
+        if odd:
+            raise ApiError(422, f"Members of match are texts: {', '.join(odd)}")
         try:
             re.compile(match.get("path_regex", ""))
             return cls(
@@ -119,12 +126,27 @@ class Fault:
                 seed=int(order.get("seed", 0)),
                 code=int(order.get("code", 502)),
                 body=order.get("body"),
-                headers={k.lower(): str(v) for k, v in order.get("headers", {}).items()},
+                headers={k.lower(): str(v) for k, v in headers.items()},
                 seconds=float(order.get("seconds", 0)),
                 after=int(order.get("after", 1)),
-            )
-        except (TypeError, ValueError, re.error) as error:
+            )._in_range()
+        except (TypeError, ValueError, OverflowError, re.error) as error:
             raise ApiError(422, f"An order cannot be read: {error}") from None
+
+    def _in_range(self) -> Fault:
+        """The order itself. Raises ValueError for one that could never do what its numbers say."""
+        good = {
+            "nth is 1 or more": self.nth >= 1,
+            "times is 1 or more, or null for ever": self.times is None or self.times >= 1,
+            "probability is between 0 and 1": 0 <= self.probability <= 1,
+            "code is between 200 and 599": 200 <= self.code <= 599,
+            "seconds is less than a century, below 0 for clock_jump alone": abs(self.seconds) < CENTURY_S
+            and (self.seconds >= 0 or self.kind == "clock_jump"),
+            "after is 0 or more": self.after >= 0,
+        }
+        if wrong := [words for words, holds in good.items() if not holds]:
+            raise ValueError("; ".join(wrong))
+        return self
 
     @property
     def left(self) -> int | None:

@@ -66,6 +66,18 @@ def test_a_list_of_orders_is_loaded_whole_or_not_at_all(world: World) -> None:
         {"kind": "status", "match": {"path_regex": "("}},
         {"kind": "status", "nth": "soon"},
         {"kind": "status", "colour": "red"},
+        {"kind": "status", "nth": 0},
+        {"kind": "status", "times": 0},
+        {"kind": "status", "times": -1},
+        {"kind": "status", "probability": 2},
+        {"kind": "status", "probability": "NaN"},
+        {"kind": "status", "code": 99},
+        {"kind": "status", "match": "x"},
+        {"kind": "status", "match": {"method": 5}},
+        {"kind": "status", "headers": []},
+        {"kind": "delay", "seconds": -1},
+        {"kind": "delay", "seconds": "inf"},
+        {"kind": "late", "after": -1},
     ]
     for order in bad:
         with pytest.raises(httpx.HTTPStatusError, match="422"):
@@ -225,6 +237,25 @@ def test_one_write_of_refs_is_refused_and_the_next_is_not(world: World, tmp_path
     world.emulator.fault("refuse_custom_refs", match={"kind": "git", "method": "POST", "path_regex": "receive-pack$"})
     assert git(clone, "push", "origin", "HEAD:refs/agent-recovery/active/2", check=False).returncode != 0
     git(clone, "push", "-q", "origin", "HEAD:refs/agent-recovery/active/2")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"set": "tomorrow"},
+        {"set": [1]},
+        {"set": -1},
+        {"advance_s": "x"},
+        {"advance_s": 1e300},
+        {"set": "9999-12-31T00:00:00Z"},
+    ],
+)
+def test_a_time_that_cannot_be_leaves_the_clock_alone(world: World, asked: dict[str, Any]) -> None:
+    url = f"{world.emulator.url}/_emulator/clock"
+    before = httpx.get(url).json()["epoch"]
+    assert httpx.post(url, json=asked).status_code == 422
+    assert 0 <= httpx.get(url).json()["epoch"] - before < 60
+    assert world.bot.get(BASE).status_code == 200
 
 
 def test_the_clock_jumps_stands_and_goes_on(world: World, issue: int) -> None:
