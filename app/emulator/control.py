@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Any
 
 from app.emulator.acts import comments as comment_acts
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 router = Router()
 
+# What GitHub lets people be called; accounts of Enterprise Managed Users have an underscore, bots their suffix.
+_LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}(?:\[bot\])?\Z")
+_SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,33})\Z")
+_NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,100}(?<!\.git)(?<!\.wiki)\Z")
+
 
 async def control(server: Server, request: Request) -> Response:
     """Answer a request of the control path; errors have the form of GitHub's."""
@@ -39,6 +45,14 @@ async def control(server: Server, request: Request) -> Response:
     except ApiError as error:
         return Response.json(error.body(), error.status)
     return result if isinstance(result, Response) else Response.json(result)
+
+
+def _named(request: Request, member: str, form: re.Pattern[str]) -> str:
+    """The name of something new. Raises 422: the path of what GitHub would never call so may be another's."""
+    name = request.body.need(member, str)
+    if not form.match(name):
+        raise ApiError(422, f"{member} {name!r} is no name GitHub would give")
+    return name
 
 
 def _account(server: Server, login: str) -> Account:
@@ -60,7 +74,7 @@ def _repo(server: Server, full_name: str) -> Repository:
 def add_user(server: Server, request: Request) -> Any:
     body = request.body
     kind: Any = body.get("type", str, "User")
-    user = server.world.add_account(body.need("login", str), kind)
+    user = server.world.add_account(_named(request, "login", _LOGIN), kind)
     user.name = body.maybe("name", str)
     token = server.world.add_user_token(user, body.maybe("token", str))
     return {"login": user.login, "id": user.id, "node_id": user.node_id, "token": token.value}
@@ -68,7 +82,7 @@ def add_user(server: Server, request: Request) -> Any:
 
 @router.add("POST", "/orgs")
 def add_org(server: Server, request: Request) -> Any:
-    org = server.world.add_account(request.body.need("login", str), "Organization")
+    org = server.world.add_account(_named(request, "login", _LOGIN), "Organization")
     return {"login": org.login, "id": org.id, "node_id": org.node_id}
 
 
@@ -80,7 +94,7 @@ def add_repo(server: Server, request: Request) -> Any:
     repo = repository_acts.create_repository(
         world,
         owner,
-        body.need("name", str),
+        _named(request, "name", _NAME),
         actor,
         private=body.get("private", bool, False),
         default_branch=body.get("default_branch", str, "main"),
@@ -141,7 +155,7 @@ def add_commit(server: Server, request: Request) -> Any:
 @router.add("POST", "/apps")
 def add_app(server: Server, request: Request) -> Any:
     world, body = server.world, request.body
-    slug = body.need("slug", str)
+    slug = _named(request, "slug", _SLUG)
     owner = world.account(body.get("owner", str, "app-owner")) or world.add_account(
         body.get("owner", str, "app-owner"), "Organization"
     )

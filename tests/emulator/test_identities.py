@@ -172,3 +172,28 @@ def test_both_roots_serve_the_same(world: World) -> None:
     assert shown["id"] == world.bot.get(BASE).json()["id"]
     assert shown["url"] == f"{world.emulator.url}/api/v3{BASE}"
     assert world.bot.get(f"/api/v3{BASE}/nothing").status_code == 501
+
+
+@pytest.mark.parametrize(
+    ("call", "body"),
+    [
+        ("users", {"login": "_emulator"}),
+        ("users", {"login": "<b>"}),
+        ("users", {"login": "a/b"}),
+        ("users", {"login": ""}),
+        ("orgs", {"login": "x" * 40}),
+        ("apps", {"slug": "Two Words"}),
+        ("repos", {"owner": "dev", "name": ".."}),
+        ("repos", {"owner": "dev", "name": "x.git"}),
+        ("repos", {"owner": "dev", "name": "a/b"}),
+    ],
+)
+def test_no_name_leads_to_a_path_of_something_else(world: World, call: str, body: dict[str, str]) -> None:
+    answer = httpx.post(f"{world.emulator.url}/_emulator/{call}", json=body)
+    assert answer.status_code == 422
+    assert "is no name GitHub would give" in answer.json()["message"]
+
+
+@pytest.mark.parametrize("login", ["octocat_acme", "ci-helper[bot]", "a"])
+def test_names_of_every_kind_of_account(world: World, login: str) -> None:
+    assert httpx.post(f"{world.emulator.url}/_emulator/users", json={"login": login}).json()["login"] == login
