@@ -31,6 +31,8 @@ def people_and_repositories(call: Caller) -> None:
     call("repos/create-for-authenticated-user", {"name": "mine", "auto_init": True})
     call("repos/create-in-org", {"name": "ours", "auto_init": True}, org="octo")
     call("repos/update", {"description": "A demo", "allow_update_branch": True, "allow_auto_merge": True})
+    call("repos/update", {"visibility": "private"})
+    call("repos/update", {"visibility": "public"})
     call("repos/add-collaborator", {"permission": "pull"}, username="guest")
     call("repos/remove-collaborator", username="guest")
     call("repos/create-fork", {"name": "forked"})
