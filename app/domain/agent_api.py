@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from app.domain.brief import Brief, Criterion
 from app.domain.checkpoint import Change
+from app.domain.effect_state import EffectState
 from app.domain.model import Instant, Message, Sha
 from app.domain.plain_text import cut, is_one_line
 from app.domain.secret_shapes import redact
@@ -114,7 +115,7 @@ class HeartbeatRequest(Message):
 
 
 class WriteAnswer(Message):
-    """The answer to evidence, checkpoint and handoff; stored in the record, so it stays small."""
+    """The answer to every write of a holder; stored in the record, so it stays small."""
 
     generation: int
     sequence: int
@@ -124,6 +125,7 @@ class WriteAnswer(Message):
     soft_because: tuple[str, ...] = Field(default=(), description="what is missing for a hard checkpoint")
     changes: tuple[Change, ...] = ()
     criteria: tuple[Criterion, ...] = ()
+    effect: EffectState | None = Field(default=None, description="the effect that the call was about")
     repeated: bool = Field(default=False, description="this is the stored answer of an earlier call with the key")
 
 

@@ -29,6 +29,9 @@ class Code(StrEnum):
     HELD = "held"
     FROZEN = "frozen"
     RECORD_FULL = "record_full"
+    EFFECT_NOT_APPROVED = "effect_not_approved"
+    EFFECT_RUNNING = "effect_running"
+    EFFECT_UNKNOWN = "effect_unknown"
     SUSPENDED = "installation_suspended"
     LEASE_LIVE = "lease_live"
     LOST_RACE = "lost_race"
@@ -63,6 +66,9 @@ _EXITS: dict[Code, int] = {
     Code.HELD: Exit.GATE_CLOSED,
     Code.FROZEN: Exit.GATE_CLOSED,
     Code.RECORD_FULL: Exit.GATE_CLOSED,
+    Code.EFFECT_NOT_APPROVED: Exit.GATE_CLOSED,
+    Code.EFFECT_RUNNING: Exit.CONFLICT,
+    Code.EFFECT_UNKNOWN: Exit.UNKNOWN_EFFECT,
     Code.SUSPENDED: Exit.GATE_CLOSED,
     Code.FORBIDDEN: Exit.GATE_CLOSED,
     Code.ISSUE_CLOSED: Exit.GATE_CLOSED,

@@ -7,6 +7,7 @@ from app.domain.admission import stored_size
 from app.domain.checkpoint import MAX_BYTES, Checkpoint
 from app.domain.decide import own_check_run
 from app.domain.derived import derived, merged
+from app.domain.effect_journal import interrupted
 from app.domain.hardness import Soft, is_hard
 from app.domain.observation import Observation
 from app.domain.outcome import Blocked, Code
@@ -32,8 +33,9 @@ def progressed(record: Record, sent: Checkpoint, status: Status, observation: Ob
 
 
 def handed_off(record: Record, *, now: datetime) -> Record:
-    """The record without a holder: nothing counts as interrupted."""
-    handed = record.model_copy(update={"lease": None, "status": "unclaimed", "attempts": gates.after_handoff()})
+    """The record without a holder: nothing counts as interrupted, save effects whose end nobody wrote down."""
+    ended = interrupted(record, now=now)
+    handed = ended.model_copy(update={"lease": None, "status": "unclaimed", "attempts": gates.after_handoff()})
     return handed.model_copy(update={"checkpoint": derived(handed, handed.checkpoint, now=now)})
 
 

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 
 from app.domain.checkpoint import Checkpoint
+from app.domain.effect import Effect
 from app.domain.model import Instant, Sha, Stored
 
 SCHEMA = 1
@@ -175,7 +176,9 @@ class Record(Stored):
     published: Published | None = None
     checkpoint: Checkpoint = Checkpoint()
     children: tuple[dict[str, Any], ...] = ()
-    effects: tuple[dict[str, Any], ...] = ()
+    effects: tuple[Effect, ...] = ()
+    effect_keys: dict[str, str] = Field(default_factory=dict)
+    """Effects that shrank: digest of the key → outcome, with the exit code where there was one. Never forgotten."""
     validations: tuple[dict[str, Any], ...] = ()
     attempts: Attempts = Attempts()
     intent: Intent | None = None

@@ -8,10 +8,13 @@ ones too, stays as it was. Compared as plain JSON, so that a field of a newer ve
 from typing import Any
 
 from app.domain.checkpoint import DERIVED_FIELDS, Checkpoint
+from app.domain.effect import SETTLED
+from app.domain.effect_journal import find
 from app.domain.record import AGENT_MAX_BYTES, AGENT_STATUSES, KEPT_REQUESTS, Answered, Published, Record
 from app.ledger.codec import Entry, dump_fields, same_json
 
 _FREE = frozenset({"checkpoint", "validations"})
+_ORDER = {"intended": 0, "abandoned": 1, "dispatching": 1, "unknown": 2, "confirmed": 3, "failed_no_effect": 3}
 _STATUSES_BEFORE = AGENT_STATUSES | {"recovering"}
 """A hold, an end or a hand-off is not for the holder to undo."""
 
@@ -103,7 +106,7 @@ def _may_change(name: str, previous: Record, before: dict[str, Any], record: Rec
             expected = [*before.get("requests", []), *after.get("requests", [])[-1:]][-KEPT_REQUESTS:]
             return same_json(after.get("requests"), expected) and all(r.generation == previous.generation for r in own)
         case "effects":
-            return same_json(
+            return _go_on(previous, record) and same_json(
                 [e for e in before.get("effects", []) if not _is_own(e, identity)],
                 [e for e in after.get("effects", []) if not _is_own(e, identity)],
             )
@@ -113,6 +116,24 @@ def _may_change(name: str, previous: Record, before: dict[str, Any], record: Rec
                 [_without_result(child) for child in after.get("children", [])],
             )
     return False
+
+
+def _go_on(previous: Record, record: Record) -> bool:
+    """Whether every effect that was there still is, and none was set back: a key that could be forgotten or begun
+    again would let the same effect happen twice.
+    """
+    now = {effect.key: effect for effect in record.effects}
+    known = {effect.key for effect in previous.effects}
+    if len(now) != len(record.effects) or any(find(previous, key) for key in now.keys() - known):
+        return False
+    return all(
+        (after := now.get(before.key)) is not None
+        and (after.kind, after.identity) == (before.kind, before.identity)
+        and _ORDER[after.state] >= _ORDER[before.state]
+        and (before.attempt in (None, after.attempt))
+        and (before.state not in SETTLED or after == before)
+        for before in previous.effects
+    )
 
 
 def _is_own(effect: dict[str, Any], identity: tuple[int, str] | None) -> bool:

@@ -8,6 +8,7 @@ checkpoint late, and what was left out is said where the next agent reads it. Pu
 from typing import TypeVar
 
 from app.domain.checkpoint import Checkpoint
+from app.domain.effect_journal import lost_room
 from app.domain.record import AGENT_MAX_BYTES, MAX_BYTES, Published, Record
 from app.ledger.codec import encoded
 
@@ -62,8 +63,8 @@ def _shed(record: Record) -> tuple[str, Record] | None:
     if shorter := _shorter(record.checkpoint):
         name, checkpoint = shorter
         return name, record.model_copy(update={"checkpoint": checkpoint})
-    if record.effects:
-        return "effects", record.model_copy(update={"effects": _newer_half(record.effects)})
+    if (shrunk := lost_room(record)) is not None:
+        return "details of effects", shrunk
     if any("result" in child for child in record.children):
         bare_children = tuple({k: v for k, v in child.items() if k != "result"} for child in record.children)
         return "children's results", record.model_copy(update={"children": bare_children})

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from app.domain.checkpoint import Checkpoint, Step
+from app.domain.effect import Effect
 from app.domain.record import AGENT_MAX_BYTES, MAX_BYTES, Answered, Published, Record
 from app.ledger.agent_commits import amend_as_agent
 from app.ledger.codec import NotStorable, dump
@@ -32,6 +33,9 @@ def test_old_answers_go_first_and_the_one_being_given_stays(writers: Any, checkp
     assert kept.checkpoint == checkpoint
 
 
+EFFECT = {"key": "e1", "kind": "tag", "state": "unknown", "generation": 1, "nonce": "n1"}
+
+
 @pytest.mark.parametrize(
     ("filled", "left_out"),
     [
@@ -43,7 +47,7 @@ def test_old_answers_go_first_and_the_one_being_given_stays(writers: Any, checkp
         ({"checkpoint": Checkpoint(blockers=(LARGE, "b"))}, "blockers"),
         ({"checkpoint": Checkpoint(completed_steps=(Step(text=LARGE),))}, "completed_steps"),
         ({"checkpoint": Checkpoint(next_steps=(Step(text=LARGE),))}, "next_steps"),
-        ({"effects": ({"id": LARGE},)}, "effects"),
+        ({"effects": (Effect.model_validate({**EFFECT, "x": LARGE}),)}, "details of effects"),
         ({"children": ({"name": "docs-1", "result": LARGE},)}, "children's results"),
         (
             {"published": Published.model_validate({"sha": "b" * 40, "generation": 1, "nonce": "n1", "x": LARGE})},

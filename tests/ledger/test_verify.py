@@ -15,13 +15,18 @@ from app.ledger.codec import Entry, NewerSchema, Unreadable, commit_sha, draft_t
 from app.ledger.seals import seal_preimage, split_message
 from app.ledger.verify import Misplaced, Placed, Sound, Tampered, place_is_sound
 
+E1 = {"key": "e1", "kind": "tag", "state": "dispatching", "generation": 1, "nonce": "n1", "attempt": "a" * 8}
+E0 = {"key": "e0", "kind": "tag", "state": "unknown", "generation": 0, "nonce": "n0"}
+OTHERS = {"generation": 0, "nonce": "n0"}
+
 
 @pytest.fixture(scope="session")
 def base(writers: Any) -> Entry:
     """What the service wrote last: held, with something in every list, and a field nobody here knows."""
     fields = writers.held().model_dump(mode="json", by_alias=True) | {
         "x_newer": {"a": [1, 2.5, None]},
-        "effects": [{"id": "e1", "generation": 1, "nonce": "n1"}, {"id": "e0", "generation": 0, "nonce": "n0"}],
+        "effects": [E1, E0],
+        "effect_keys": {"0" * 16: "confirmed:0"},
         "children": [{"name": "docs-1", "generation": 1}],
         "open": [
             {"id": "p1", "kind": "pr_create", "target": {}, "author": "a", "round": "r", "state": "fired"},
@@ -99,6 +104,7 @@ FORGERIES: dict[str, Any] = {
     "checkpoint": None,  # the holder's own
     "children": [],
     "effects": [],
+    "effect_keys": {},
     "validations": None,  # the holder's own
     "attempts": {"count": 0, "alive_at": "2026-11-30T04:00:00Z", "interrupted_at": None},
     "intent": None,
@@ -144,8 +150,17 @@ def test_a_field_cannot_be_left_out(writers: Any, base: Entry, name: str) -> Non
         ({"published": {"sha": "d" * 40, "generation": 1, "nonce": "n1"}}, False),
         ({"requests": [{"key": "k", "seq": 1, "generation": 1, "answer": {}}]}, True),
         ({"requests": [{"key": k, "seq": 1, "generation": 1, "answer": {}} for k in "ab"]}, False),
-        ({"effects": [{"id": "e0", "generation": 0, "nonce": "n0"}]}, True),
-        ({"effects": [{"id": "e1", "generation": 1, "nonce": "n1"}]}, False),
+        ({"effects": [E1 | {"state": "confirmed"}, E0]}, True),
+        ({"effects": [E1 | {"state": "unknown"}, E0]}, True),
+        ({"effects": [E1, E0, E1 | {"key": "e2", "state": "intended"}]}, True),
+        ({"effects": [E1, E0, E1]}, False),
+        ({"effects": [E1, E0, {**E1, "key": "e2", **OTHERS}]}, False),
+        ({"effects": [E0]}, False),
+        ({"effects": [E1]}, False),
+        ({"effects": [E1 | {"state": "intended"}, E0]}, False),
+        ({"effects": [E1 | {"attempt": "b" * 8}, E0]}, False),
+        ({"effects": [E1 | {"kind": "release"}, E0]}, False),
+        ({"effects": [E1, E0 | {"state": "confirmed"}]}, False),
         ({"children": [{"name": "docs-1", "generation": 1, "result": "b" * 40}]}, True),
         ({"children": [{"name": "docs-1", "generation": 2}]}, False),
         ({"validations": [{"profile": "unit"}]}, True),
