@@ -73,9 +73,9 @@ def as_markdown() -> str:
 
 def _line(row: Row) -> str:
     if row.git:
-        asked, status = f"`git {row.git}`", "refused"
+        asked, status = f"`git {row.git}`", f"exit {row.status}"
     elif row.graphql:
-        asked, status = f"`{row.graphql}`", row.type or "error"
+        asked, status = f"`{row.graphql}`", f"200 {row.type or 'error'}:"
     else:
         sent = "" if row.body is None else f" `{json.dumps(row.body, ensure_ascii=False)}`"
         asked, status = f"`{row.call}`{sent}{f' `{row.raw}`' if row.raw else ''}", str(row.status)
@@ -114,8 +114,8 @@ class RefusalWorld:
             self.values[f"url_{who}"] = self._root(who)
         self.values["url"] = self._root("dev")
 
-    def ask(self, row: Row) -> tuple[int | None, str, list[str | None]]:
-        """What a row's call is answered: status, text, and the types of GraphQL errors."""
+    def ask(self, row: Row) -> tuple[int, str, list[str | None]]:
+        """What a row's call is answered: the status (of git, how it ended), text, and the types of GraphQL errors."""
         if row.git:
             return self._git(row.git)
         client = self.clients[row.who]
@@ -133,11 +133,11 @@ class RefusalWorld:
             answer = client.request(method, url, json=sent)
         return answer.status_code, _sentences(answer), []
 
-    def _git(self, arguments: str) -> tuple[None, str, list[str | None]]:
+    def _git(self, arguments: str) -> tuple[int, str, list[str | None]]:
         words = [self.filled(word) for word in arguments.split()]
         done = git(self.folder if words[0] == "clone" else self.clone, *words, check=False)
         assert done.returncode != 0, "it was not refused"
-        return None, done.stderr, []
+        return done.returncode, done.stderr, []
 
     def filled(self, text: str) -> str:
         for name, value in self.values.items():
@@ -351,7 +351,8 @@ def _sentences(answer: httpx.Response) -> str:
         return answer.text
     if not isinstance(body, dict):
         return ""
-    said = [str(body.get("message", ""))]
+    details = body.get("details")
+    said = [str(body.get("message", "")), str(details.get("message", "")) if isinstance(details, dict) else ""]
     for error in body.get("errors") or []:
         if isinstance(error, dict):
             said.append(str(error.get("message") or ""))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ from refusal_world import RefusalWorld, Row, as_markdown, rows
 from app.emulator.client import Emulator
 
 ROOT = Path(__file__).parents[2]
+DESCRIPTION = ROOT / "tests/npm/node_modules/@octokit/openapi/generated/api.github.com.json"
 
 
 @pytest.fixture(scope="module")
@@ -28,21 +31,40 @@ def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RefusalWorld]
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)
 def test_refused(refusing: RefusalWorld, row: Row) -> None:
     status, words, types = refusing.ask(row)
-    if row.status is not None:
-        assert status == row.status, words
-    if row.graphql:
-        assert words, "it was not refused"
+    assert status == (200 if row.graphql else row.status), words
     if row.type is not None:
         assert row.type in types
     assert refusing.filled(row.says) in words
+    assert bool(words) is not row.silent
 
 
 def test_there_are_many_and_each_has_a_source() -> None:
     table = rows()
     assert len(table) >= 150
     assert [row.name for row in table if not row.source] == []
+    assert [row.name for row in table if not row.graphql and (row.status or 0) < 1] == []
+    assert [row.name for row in table if bool(row.says) is row.silent] == []
     asked = [(row.call, row.graphql, row.git, row.who, repr(row.body), row.raw) for row in table]
     assert len(set(asked)) == len(asked)
+
+
+@pytest.mark.skipif(not DESCRIPTION.exists(), reason="npm's @octokit/openapi is not there")
+def test_operations_named_as_sources_are_those_called() -> None:
+    """A row that names an operation of GitHub's description calls it, and a status named with it is described there."""
+    paths = json.loads(DESCRIPTION.read_bytes())["paths"]
+    operations = {o["operationId"]: (m.upper(), p, o) for p, ms in paths.items() for m, o in ms.items()}
+    for row in rows():
+        for name, status in re.findall(r"OpenAPI ([a-z]+/[a-z-]+)(?: ([1-5]\d\d)\b)?", row.source):
+            assert name in operations, row.name
+            method, path, operation = operations[name]
+            if row.call:
+                pattern = re.sub(r"\\\{[^}]*\\\}", "[^ ]+", re.escape(f"{method} {path}"))
+                asked = re.sub(r"\{(repo|empty|private|archived|mine|nodrafts)\}", "/repos/o/r", row.call).partition(
+                    "?"
+                )[0]
+                assert re.fullmatch(pattern, asked.partition("?")[0]), (row.name, row.call, path)
+            if status:
+                assert status in operation["responses"], (row.name, status)
 
 
 def test_the_page_of_them_is_current() -> None:
