@@ -79,6 +79,9 @@ def test_a_dispatch_tells_nothing_or_the_run(stage: Stage) -> None:
             "Invalid request.\n\nNo more than 25 properties are allowed; 26 were supplied.",
         ),
         ("run.yml", {"inputs": {"ticket": "t" * 65_536}}, "inputs are too large."),
+        ("run.yml", {"inputs": {"ticket": 42}}, "Invalid value for input 'ticket'"),
+        ("run.yml", {"inputs": {"ticket": "1", "dry": True}}, "Invalid value for input 'dry'"),
+        ("run.yml", {"inputs": {"ticket": {"a": "b"}}}, "Invalid value for input 'ticket'"),
         ("push.yaml", {}, "Workflow does not have 'workflow_dispatch' trigger"),
         ("broken.yml", {}, "Workflow does not have 'workflow_dispatch' trigger"),
         ("run.yml", {"ref": "42-x"}, "Workflow does not have 'workflow_dispatch' trigger"),
@@ -132,6 +135,10 @@ def test_a_run_carries_its_dispatch(stage: Stage) -> None:
     ("body", "words"),
     [
         ({}, 'Invalid request.\n\n"event_type" wasn\'t supplied.'),
+        (
+            {"event_type": ""},
+            "Invalid request.\n\nAt least 1 characters are required; only 0 were supplied.",
+        ),
         ({"event_type": "e" * 101}, "Invalid request.\n\nOnly 100 characters are allowed; 101 were supplied."),
         (
             {"event_type": "e", "client_payload": {str(n): n for n in range(14)}},

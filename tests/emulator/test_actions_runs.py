@@ -37,7 +37,7 @@ def refusal(answer: httpx.Response) -> tuple[int, str]:
 
 def test_a_command_runs_with_githubs_surroundings(stage: Stage) -> None:
     stage.command(f"{TELL}\nprint('hello from', os.getcwd())", env={"EXTRA": "1"})
-    number = stage.start(inputs={"ticket": "42", "dry": True})
+    number = stage.start(inputs={"ticket": "42", "dry": "true"})
     run = stage.wait(number)
     assert run["conclusion"] == "success"
     env = stage.read("env.json")

@@ -109,9 +109,10 @@ def check_inputs(declared: dict[str, Input], given: dict[str, Any]) -> dict[str,
         if value is None:
             values[name] = shown_value(wanted.default) or ("false" if wanted.kind == "boolean" else "")
             continue
-        if isinstance(value, dict | list):
-            raise ApiError(422, f"Invalid request.\n\nFor 'properties/{name}', {json.dumps(value)} is not a string.")
-        values[name] = shown_value(value)
+        if not isinstance(value, str):
+            # Seen for booleans and for objects (Scalr/terraform-provider-scalr#555).
+            raise ApiError(422, f"Invalid value for input '{name}'")
+        values[name] = value
         if wanted.options and values[name] not in wanted.options:
             raise ApiError(422, f"Provided value '{values[name]}' for input '{name}' not in the list of allowed values")
     if sum(len(v) for v in values.values()) > MAX_INPUT_CHARACTERS:
@@ -122,6 +123,8 @@ def check_inputs(declared: dict[str, Input], given: dict[str, Any]) -> dict[str,
 def check_repository_dispatch(body: Body) -> tuple[str, dict[str, Any]]:
     """The type and payload of ``repository_dispatch``. Raises 422."""
     event_type = body.need("event_type", str)
+    if not event_type:
+        raise ApiError(422, "Invalid request.\n\nAt least 1 characters are required; only 0 were supplied.")
     if len(event_type) > MAX_EVENT_TYPE:
         raise ApiError(
             422,
