@@ -27,6 +27,7 @@ from app.domain.agent_api import (
 )
 from app.domain.brief import Brief
 from app.domain.outcome import Blocked, Code, Refused
+from app.domain.ticket_id import TicketId
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -47,7 +48,7 @@ class _NoAnswerYet(Exception):
 class Service:
     """One ticket's part of the agent API. A context manager; `patience_s` bounds the retries of one call."""
 
-    def __init__(self, url: str, repository: str, ticket: int, *, patience_s: float = 20.0) -> None:
+    def __init__(self, url: str, repository: str, ticket: TicketId, *, patience_s: float = 20.0) -> None:
         owner, name = repository.split("/")
         self._base = f"{url}/api/v1/repos/{quote(owner, safe='')}/{quote(name, safe='')}/tickets/{ticket}"
         self._patience_s = patience_s

@@ -18,6 +18,7 @@ from app.domain.agent_api import ClaimRequest, Grant
 from app.domain.brief import Brief
 from app.domain.model import Message
 from app.domain.outcome import Refused
+from app.domain.ticket_id import TicketField, TicketId
 
 FILE = "claim.json"
 
@@ -27,7 +28,7 @@ class ClaimIntent(Message):
 
     service_url: str
     repository: str
-    ticket: int
+    ticket: TicketField
     request: ClaimRequest
 
 
@@ -37,7 +38,7 @@ class Wish:
 
     service_url: str
     repository: str
-    ticket: int
+    ticket: TicketId
     trunk: str | None
     holder: str
 

@@ -13,7 +13,22 @@ app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 Json = Annotated[bool, typer.Option("--json", help="Print the outcome as one JSON object.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")]
-Ticket = Annotated[int | None, typer.Argument(min=1, help="The Issue's number.", show_default=False)]
+
+
+def _ticket(text: str | None) -> str | None:
+    from app.domain.ticket_id import ticket_id
+
+    if text is not None and ticket_id(text) is None:
+        raise typer.BadParameter(f"{text!r} is neither the number of an Issue nor a child like 42.docs-1")
+    return text
+
+
+Ticket = Annotated[
+    str | None,
+    typer.Argument(
+        help="The Issue's number, or a child of its ticket (42.docs-1).", show_default=False, callback=_ticket
+    ),
+]
 Repo = Annotated[str | None, typer.Option("--repo", help="owner/name (default: AGENT_RECOVERY_REPO).")]
 Trunk = Annotated[str | None, typer.Option("--trunk", help="The release branch the ticket lands on.")]
 Holder = Annotated[str | None, typer.Option("--holder", help="A label by which people recognise this agent.")]

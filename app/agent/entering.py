@@ -16,7 +16,7 @@ from app.domain.plain_text import is_one_line
 
 
 def claim(
-    ticket: int | None, repo: str | None, trunk: str | None, holder: str, *, dry_run: bool, as_json: bool
+    ticket: str | None, repo: str | None, trunk: str | None, holder: str, *, dry_run: bool, as_json: bool
 ) -> None:
     """`agent-recovery claim`."""
     home = Home.at(Path.cwd())
@@ -40,7 +40,7 @@ def claim(
 
 
 def recover(
-    ticket: int | None, repo: str | None, trunk: str | None, holder: str, *, dry_run: bool, as_json: bool
+    ticket: str | None, repo: str | None, trunk: str | None, holder: str, *, dry_run: bool, as_json: bool
 ) -> None:
     """`agent-recovery recover`."""
     home = Home.at(Path.cwd())
@@ -84,7 +84,7 @@ def recover(
     )
 
 
-def brief(ticket: int | None, repo: str | None, *, as_json: bool, as_markdown: bool) -> None:
+def brief(ticket: str | None, repo: str | None, *, as_json: bool, as_markdown: bool) -> None:
     """`agent-recovery brief`."""
     home = Home.find(Path.cwd())
     wish = _wish(home, ticket, repo, None, "reader")
@@ -103,7 +103,7 @@ def public(grant: Grant) -> dict[str, Any]:
     return grant.model_dump(mode="json", exclude={"lease_token", "brief"})
 
 
-def _wish(home: Home, ticket: int | None, repo: str | None, trunk: str | None, holder: str) -> claiming.Wish:
+def _wish(home: Home, ticket: str | None, repo: str | None, trunk: str | None, holder: str) -> claiming.Wish:
     if not is_one_line(holder):
         raise environment.usage(
             "the holder's label is not one printable line",

@@ -9,8 +9,9 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from app.domain.keys import is_number, is_repository_name
+from app.domain.keys import is_repository_name
 from app.domain.outcome import Blocked, Code, Refused
+from app.domain.ticket_id import TicketId, ticket_id
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 SECRET_VARIABLES = ("GITHUB_TOKEN", "GH_TOKEN", "AGENT_RECOVERY_LEASE_TOKEN")
@@ -80,15 +81,17 @@ def repository(option: str | None, saved: str | None = None, environment: Mappin
     return name
 
 
-def ticket(option: int | None, saved: int | None = None, environment: Mapping[str, str] = os.environ) -> int:
-    """The ticket's number by argument, environment or the saved lease. Raises Refused (`usage`)."""
-    text = environment.get("AGENT_RECOVERY_TICKET", "")
-    from_environment = int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else None
-    number = option or from_environment or saved
-    if not is_number(number):
-        raise usage("no ticket named", "pass the Issue's number, or set AGENT_RECOVERY_TICKET")
-    assert number is not None
-    return number
+def ticket(option: str | None, saved: TicketId | None = None, environment: Mapping[str, str] = os.environ) -> TicketId:
+    """The ticket or child by argument, environment or the saved lease. Raises Refused (`usage`)."""
+    if option is not None:
+        named = ticket_id(option)
+        if named is None:
+            raise usage(f"{option!r} is no ticket", "pass the Issue's number, or a child of its ticket like 42.docs-1")
+        return named
+    named = ticket_id(environment.get("AGENT_RECOVERY_TICKET", "")) or saved
+    if named is None:
+        raise usage("no ticket named", "pass the Issue's number (or a child: 42.docs-1), or set AGENT_RECOVERY_TICKET")
+    return named
 
 
 def without_secrets(environment: Mapping[str, str] = os.environ) -> dict[str, str]:

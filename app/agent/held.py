@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from app.agent.environment import repository, service_url, ticket, url_problem, usage
 from app.agent.home import Home
 from app.domain.agent_api import Grant
-from app.domain.branches import ticket_of_branch
+from app.domain.branches import owner_of_branch
 from app.domain.model import Instant, Message, Sha
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
+from app.domain.ticket_id import TicketField, TicketId
 from app.domain.token import Claims, Forged
 from app.domain.token import read as read_token
 
@@ -30,7 +31,7 @@ class HeldLease(Message):
     claim_id: str
     repository: str
     repository_id: int
-    ticket: int
+    ticket: TicketField
     generation: int
     nonce: str
     lease_token: str
@@ -59,7 +60,7 @@ class HeldLease(Message):
         return {kid: base64.b64decode(text) for kid, text in self.public_keys.items()}
 
 
-def from_grant(grant: Grant, *, url: str, name: str, number: int, claim_id: str) -> HeldLease:
+def from_grant(grant: Grant, *, url: str, name: str, number: TicketId, claim_id: str) -> HeldLease:
     """The grant as a lease to keep. Raises Refused when anything in it is not safe to act on."""
     problem = _problem(grant, name, number)
     if problem:
@@ -81,13 +82,13 @@ def from_grant(grant: Grant, *, url: str, name: str, number: int, claim_id: str)
     )
 
 
-def _problem(grant: Grant, name: str, number: int) -> str | None:
+def _problem(grant: Grant, name: str, number: TicketId) -> str | None:
     if f"{grant.repository.owner}/{grant.repository.name}".lower() != name.lower() or grant.ticket != number:
         return "it is for another ticket"
     about_url = url_problem(grant.repository.clone_url)
     if about_url:
         return f"the clone URL is refused: {about_url}"
-    if ticket_of_branch(grant.branch) != number:
+    if owner_of_branch(grant.branch) != number:
         return "the branch is not a branch of this ticket"
     if grant.namespace not in (DEFAULT_NAMESPACE, BRANCH_NAMESPACE):
         return "the ledger's namespace is unknown"
@@ -112,7 +113,7 @@ class Identity:
 
     url: str
     repository: str
-    ticket: int
+    ticket: TicketId
     claims: Claims
     token: str
 

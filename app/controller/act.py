@@ -94,7 +94,7 @@ class Actor:
         issue = view.observation.issue
         if issue is None:
             return NotSent(permit)
-        title, body = pull_title(issue), pull_body(view.ticket)
+        title, body = pull_title(issue, view.ticket), pull_body(view.ticket)
         answer = await view.repo.create_pull(head, base, title, body, draft=True)
         if isinstance(answer, PullRefused) and answer.kind is PullRefusal.DRAFT_UNSUPPORTED:
             answer = await view.repo.create_pull(head, base, title, body, draft=False)

@@ -14,6 +14,7 @@ from datetime import timedelta
 from app.controller.act import Actor, permit_for
 from app.controller.authors import Authors
 from app.controller.briefing import brief_of, frozen_refusal
+from app.controller.holding import require_own
 from app.controller.journal import Journal, Journaled
 from app.controller.keyring import Keyring
 from app.controller.pokes import PokeStore
@@ -22,6 +23,8 @@ from app.domain import gates, permits
 from app.domain.agent_api import ClaimRequest, Grant, RepositoryInfo
 from app.domain.branch_names import in_the_way, ticket_branch
 from app.domain.derived import derived
+from app.domain.effect_journal import due, interrupted
+from app.domain.fence import present_lease
 from app.domain.fencing import AtPublished, Foreign, NothingPublished
 from app.domain.model import instant_text
 from app.domain.observation import Branch, Issue
@@ -29,6 +32,7 @@ from app.domain.outcome import Blocked, Code, Refused
 from app.domain.plan import CreateCheckRun
 from app.domain.policy import Policy
 from app.domain.record import Lease, Permit, Record, Work
+from app.domain.ticket_id import Child, TicketId, number_of
 from app.domain.token import Claims, issue
 from app.domain.trunks import choose_trunk, literal_prefixes
 from app.ledger.api import Lost, Standing, Undecided
@@ -60,7 +64,7 @@ class Claiming:
         self._pokes = pokes
         self._resume = resume
 
-    async def claim(self, owner: str, name: str, ticket: int, request: ClaimRequest, login: str) -> Grant:
+    async def claim(self, owner: str, name: str, ticket: TicketId, request: ClaimRequest, login: str) -> Grant:
         """Make `login` the holder. Raises Refused with what stands in the way, and GitHubError."""
         view = await self._views.look(owner, name, ticket)
         policy, issue_ = _policy_and_issue(view)
@@ -89,14 +93,29 @@ class Claiming:
                 won = await self._write(view, standing, record)
                 if isinstance(won, Journaled):
                     await self._actor.send(view, won, view.head or NothingPublished(None), opening)
-                    await self._pokes.poke(view.key, due_at=view.now + SETTLE_AFTER)
+                    soon = timedelta(0) if due(record, now=view.now) else SETTLE_AFTER
+                    await self._pokes.poke(view.key, due_at=view.now + soon)
                     return self._grant(view, won.standing, policy)
                 view = await self._views.look(owner, name, ticket)
                 policy, issue_ = _policy_and_issue(view)
         raise Refused(_overtaken(view.record))
 
+    async def granted(self, owner: str, name: str, ticket: TicketId, claims: Claims) -> Grant:
+        """The grant of the lease that stands, for whoever has its token: as it is now. Raises Refused, GitHubError."""
+        view = await self._views.look(owner, name, ticket)
+        require_own(claims, view.repo.id)
+        policy, _ = _policy_and_issue(view)
+        if view.standing is None:
+            raise Refused(Blocked(Code.NOT_FOUND, "the ticket has no ledger", "claim it first"))
+        lease = present_lease(view.standing.record, claims, repository_id=view.repo.id, ticket=ticket)
+        if isinstance(lease, Blocked):
+            raise Refused(lease)
+        return self._grant(view, view.standing, policy)
+
     async def _write(self, view: View, standing: Standing | None, record: Record) -> Journaled | None:
         if standing is None:
+            if isinstance(view.ticket, Child):
+                raise Refused(_never_spawned(view.ticket))
             # Birth: the ledger first stands without a holder, under both places; the claim then takes `done/` away.
             born = Record(ticket=view.ticket, sequence=1, status="unclaimed")
             outcome = await self._journal.write(view, None, born, "born", when=view.now)
@@ -124,6 +143,8 @@ class Claiming:
 
     async def _work(self, view: View, policy: Policy, issue_: Issue, request: ClaimRequest) -> Work:
         known = view.record.work if view.record else None
+        if isinstance(view.ticket, Child):
+            return _work_of_child(view.ticket, known)
         recorded = known.trunk if known else None
         if recorded is not None and request.trunk not in (None, recorded):
             raise Refused(
@@ -178,6 +199,7 @@ class Claiming:
             expires_at=lease.expires_at,
             ttl_s=int(policy.lease.ttl.total_seconds()),
             heartbeat_every_s=int(policy.lease.heartbeat.total_seconds()),
+            max_gap_s=int(policy.checkpoint.max_gap.total_seconds()),
             ledger_ref=view.ledger.refs.active(view.ticket),
             ledger_head=standing.entry.sha,
             namespace=view.ledger.refs.namespace,
@@ -190,6 +212,21 @@ class Claiming:
             verify=policy.verify,
             brief=brief_of(view, standing.record, just_granted=True),
         )
+
+
+def _work_of_child(child: Child, known: Work | None) -> Work:
+    """Where a child works was decided when it was spawned: at that snapshot its result is judged."""
+    if known is None:
+        raise Refused(_never_spawned(child))
+    return known
+
+
+def _never_spawned(child: Child) -> Blocked:
+    return Blocked(
+        Code.NOT_FOUND,
+        f"#{child.parent} has no child {child.name!r}",
+        f"the holder of #{child.parent} spawns it: `agent-recovery child spawn {child.name}`",
+    )
 
 
 def _policy_and_issue(view: View) -> tuple[Policy, Issue]:
@@ -207,13 +244,15 @@ def _policy_and_issue(view: View) -> tuple[Policy, Issue]:
         )
     if observation.issue is None:
         raise Refused(
-            Blocked(Code.NOT_FOUND, f"there is no Issue #{view.ticket}", "check the repository and the number")
+            Blocked(
+                Code.NOT_FOUND, f"there is no Issue #{number_of(view.ticket)}", "check the repository and the number"
+            )
         )
     if observation.issue.state != "OPEN":
         raise Refused(
             Blocked(
                 Code.ISSUE_CLOSED,
-                f"Issue #{view.ticket} is closed",
+                f"Issue #{number_of(view.ticket)} is closed",
                 "reopen the Issue if there is work left, then claim again",
             )
         )
@@ -267,7 +306,7 @@ def _claimed(
         expires_at=view.now + (view.usable_policy or Policy()).lease.ttl,
         renewals_seen=before.renewals,
     )
-    record = before.model_copy(
+    record = interrupted(before, now=view.now).model_copy(
         update={
             "status": "recovering",
             "generation": generation,

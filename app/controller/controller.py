@@ -38,6 +38,7 @@ from app.domain.agent_api import (
 from app.domain.brief import Brief
 from app.domain.keys import TicketKey
 from app.domain.outcome import Blocked, Code, Refused
+from app.domain.ticket_id import TicketId, number_of
 from app.domain.token import Claims
 from app.github.budget import counting
 from app.github.client import GitHub
@@ -82,14 +83,14 @@ class Controller:
         self._sweeper = Sweeper(github, self._views, pokes)
         self._loop = Loop(rounds, self._sweeper, pokes, clock, workers)
 
-    async def claim(self, owner: str, name: str, ticket: int, request: ClaimRequest, login: str) -> Grant:
+    async def claim(self, owner: str, name: str, ticket: TicketId, request: ClaimRequest, login: str) -> Grant:
         """Make `login` the holder of a ticket. Raises Refused, GitHubError."""
         self._require_writes()
         with counting("claim"):
             async with self._telling(owner, name, ticket), _naming(ticket):
                 return await self._claiming.claim(owner, name, ticket, request, login)
 
-    async def brief(self, owner: str, name: str, ticket: int) -> Brief:
+    async def brief(self, owner: str, name: str, ticket: TicketId) -> Brief:
         """What a fresh agent must know about a ticket. Writes nothing. Raises Refused, GitHubError."""
         with counting("brief"):
             async with _naming(ticket):
@@ -99,7 +100,7 @@ class Controller:
         return brief_of(view, view.record, just_granted=False, resumes=self._resumes)
 
     async def evidence(
-        self, owner: str, name: str, ticket: int, claims: Claims, request: EvidenceRequest
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: EvidenceRequest
     ) -> WriteAnswer:
         """End a recovery with what the agent's side found. Raises Refused, GitHubError."""
         self._require_writes()
@@ -108,7 +109,7 @@ class Controller:
                 return await self._holding.evidence(owner, name, ticket, claims, request)
 
     async def checkpoint(
-        self, owner: str, name: str, ticket: int, claims: Claims, request: CheckpointRequest
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: CheckpointRequest
     ) -> WriteAnswer:
         """Store a checkpoint of the holder. Raises Refused, GitHubError."""
         self._require_writes()
@@ -116,7 +117,9 @@ class Controller:
             async with self._telling(owner, name, ticket):
                 return await self._holding.checkpoint(owner, name, ticket, claims, request)
 
-    async def handoff(self, owner: str, name: str, ticket: int, claims: Claims, request: HandoffRequest) -> WriteAnswer:
+    async def handoff(
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: HandoffRequest
+    ) -> WriteAnswer:
         """Give the ticket back. Raises Refused, GitHubError."""
         self._require_writes()
         with counting("handoff"):
@@ -124,7 +127,7 @@ class Controller:
                 return await self._holding.handoff(owner, name, ticket, claims, request)
 
     async def heartbeat(
-        self, owner: str, name: str, ticket: int, claims: Claims, request: HeartbeatRequest
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: HeartbeatRequest
     ) -> HeartbeatAnswer:
         """Note that the holder lives. Raises Refused, GitHubError."""
         with counting("heartbeat"):
@@ -152,7 +155,7 @@ class Controller:
             await stop.wait()
 
     @asynccontextmanager
-    async def _telling(self, owner: str, name: str, ticket: int) -> AsyncIterator[None]:
+    async def _telling(self, owner: str, name: str, ticket: TicketId) -> AsyncIterator[None]:
         """Moving a ledger ref sends no webhook, a lease that runs out neither: who comes upon what a person must know
         lets the loop tell it at once.
         """
@@ -176,10 +179,10 @@ class Controller:
 
 
 @asynccontextmanager
-async def _naming(ticket: int) -> AsyncIterator[None]:
+async def _naming(ticket: TicketId) -> AsyncIterator[None]:
     """Says that the number is wrong to callers who may see the repository; a lease of another one learns nothing."""
     try:
         yield
     except NoIssue as missing:
-        reason, remedy = f"there is no Issue #{ticket}", "check the repository and the number"
+        reason, remedy = f"there is no Issue #{number_of(ticket)}", "check the repository and the number"
         raise Refused(Blocked(Code.NOT_FOUND, reason, remedy)) from missing

@@ -39,6 +39,7 @@ from app.domain.outcome import Blocked, Code, Refused
 from app.domain.policy import Mode
 from app.domain.progress import handed_off, progressed, recovered
 from app.domain.record import Answered, Lease, Record
+from app.domain.ticket_id import TicketId
 from app.domain.token import Claims
 from app.github.repository import Repository
 from app.ledger.api import Standing, Undecided
@@ -81,7 +82,7 @@ class Holding:
         self._pokes = pokes
 
     async def evidence(
-        self, owner: str, name: str, ticket: int, claims: Claims, request: EvidenceRequest
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: EvidenceRequest
     ) -> WriteAnswer:
         """End a recovery: the workspace stands at the recorded commit, so the published head is stamped anew under the
         present fencing identity, and the status is `working`. Projected before it answers.
@@ -102,7 +103,7 @@ class Holding:
         return answer
 
     async def checkpoint(
-        self, owner: str, name: str, ticket: int, claims: Claims, request: CheckpointRequest
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: CheckpointRequest
     ) -> WriteAnswer:
         """Store a checkpoint; status `ready` needs a branch whose head the caller published."""
         admitted = admit(request.checkpoint)
@@ -118,7 +119,9 @@ class Holding:
         answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to="checkpoint")
         return answer
 
-    async def handoff(self, owner: str, name: str, ticket: int, claims: Claims, request: HandoffRequest) -> WriteAnswer:
+    async def handoff(
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: HandoffRequest
+    ) -> WriteAnswer:
         """Give the ticket back: no holder afterwards, and nothing counts as interrupted."""
         admitted = admit(request.checkpoint or {})
         if isinstance(admitted, Blocked):
@@ -132,7 +135,7 @@ class Holding:
         return answer
 
     async def heartbeat(
-        self, owner: str, name: str, ticket: int, claims: Claims, request: HeartbeatRequest
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: HeartbeatRequest
     ) -> HeartbeatAnswer:
         """Note that the holder lives. Reads the ledger, writes nothing to GitHub; the loop stamps the lease when half
         of its time is gone.
@@ -154,7 +157,7 @@ class Holding:
         )
 
     async def _standing(
-        self, owner: str, name: str, ticket: int, claims: Claims
+        self, owner: str, name: str, ticket: TicketId, claims: Claims
     ) -> tuple[Repository, Standing, list[Witness]]:
         """The ticket's ledger, and what the table knew of it, with as few requests as can be: one where the table can
         vouch for what stands. Raises Refused where the ledger cannot be used.
@@ -181,7 +184,7 @@ class Holding:
         self,
         owner: str,
         name: str,
-        ticket: int,
+        ticket: TicketId,
         claims: Claims,
         request: WriteRequest,
         build: _Build,

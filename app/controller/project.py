@@ -21,6 +21,7 @@ from app.domain.outcome import Blocked
 from app.domain.report import Frozen
 from app.domain.sealed_body import block, body_preimage, payload_of
 from app.domain.stuck import needs_person
+from app.domain.ticket_id import TicketId
 from app.domain.verdict import sharing, verdict_on
 from app.github.checks import CheckRunWrite
 from app.github.errors import NotFound
@@ -59,7 +60,7 @@ class Projector:
             status="in_progress",
             external_id=str(_projected(standing)),
             title="Agent Recovery is looking at this commit",
-            summary=f"Generation {standing.record.generation} of ticket #{standing.record.ticket}.",
+            summary=f"Generation {standing.record.generation} of ticket #{standing.record.ticket_id}.",
             started_at=_moment(view, standing),
         )
 
@@ -103,7 +104,7 @@ class Projector:
         await view.repo.update_check_run(newest.id, run)
         return 1
 
-    def oldest_of(self, runs: Sequence[CheckRun], ticket: int, generation: int) -> int | None:
+    def oldest_of(self, runs: Sequence[CheckRun], ticket: TicketId, generation: int) -> int | None:
         """The oldest check-run that shows this ticket in this generation."""
         ids = [
             r.id
@@ -169,12 +170,12 @@ def _stuck(view: View, standing: Standing) -> Blocked | None:
 
 def _projected(standing: Standing) -> Projected:
     record = standing.record
-    return Projected(record.ticket, record.generation, record.sequence, standing.entry.sha[:12])
+    return Projected(record.ticket_id, record.generation, record.sequence, standing.entry.sha[:12])
 
 
 def _others(view: View, standing: Standing, sha: str) -> list[Projected]:
     sharers = sharing(standing.record, view.observation, sha)
-    latest: dict[int, Projected] = {}
+    latest: dict[TicketId, Projected] = {}
     for run in view.observation.check_runs:
         if run.sha == sha:
             for p in parse(run.external_id)[:1]:
@@ -182,7 +183,7 @@ def _others(view: View, standing: Standing, sha: str) -> list[Projected]:
                     p.ticket not in latest or (p.generation, p.sequence) > _rank(latest[p.ticket])
                 ):
                     latest[p.ticket] = p
-    return [latest[ticket] for ticket in sorted(latest)]
+    return [latest[ticket] for ticket in sharers if ticket in latest]
 
 
 def _rank(p: Projected) -> tuple[int, int]:

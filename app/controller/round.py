@@ -101,7 +101,7 @@ class Rounds:
         owner, _, name = key.repository.partition("/")
         last, losses = "nothing happened", 0
         for _ in range(MAX_TURNS):
-            view = await self._views.look(owner, name, key.number)
+            view = await self._views.look(owner, name, key.ticket)
             with self._authors.run() as author:
                 outcome = await self._turn(view, author)
             if isinstance(outcome, Ended):

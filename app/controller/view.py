@@ -9,7 +9,7 @@ from app.controller.keyring import Keyring
 from app.controller.witnessing import Witnessing
 from app.domain.admitted_again import admitted_again
 from app.domain.branch_names import ticket_branch
-from app.domain.branches import ticket_of_branch
+from app.domain.branches import child_branch, ticket_of_branch
 from app.domain.fencing import Head, Relation, head_of, needs_relation
 from app.domain.keys import TicketKey
 from app.domain.observation import Observation
@@ -18,6 +18,7 @@ from app.domain.policy_text import PolicyReading, read_policy
 from app.domain.record import Record
 from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
 from app.domain.report import Frozen
+from app.domain.ticket_id import Child, TicketId, by_number, number_of
 from app.github.client import GitHub
 from app.github.errors import Moved, NotFound
 from app.github.history import Comparison
@@ -37,7 +38,7 @@ class View:
 
     repo: Repository
     ledger: ApiLedger
-    ticket: int
+    ticket: TicketId
     observation: Observation
     policy: PolicyReading
     standing: Standing | None
@@ -76,7 +77,7 @@ class Views:
         self._cache = LedgerCache()
         self._comparisons: OrderedDict[tuple[int, str, str], Comparison] = OrderedDict()
 
-    async def look(self, owner: str, name: str, ticket: int) -> View:
+    async def look(self, owner: str, name: str, ticket: TicketId) -> View:
         """Read the ledger and GitHub's state, in a number of requests that depends on neither's age or size.
 
         The ledger is read first, because it names the branch to look at. Raises GitHubError where GitHub does not
@@ -109,7 +110,7 @@ class Views:
         )
 
     async def _found(
-        self, owner: str, name: str, ticket: int
+        self, owner: str, name: str, ticket: TicketId
     ) -> tuple[Repository, Observation, ApiLedger, Standing | Absent | Damaged]:
         try:
             repo = await self._github.repository(owner, name)
@@ -135,15 +136,15 @@ class Views:
             raise Gone(missing.message, status=missing.status, route=missing.route) from missing
         return repo, self.ledger_of(repo)
 
-    async def active_tickets(self, owner: str, name: str) -> list[int]:
-        """The tickets in progress of a repository, in both namespaces, because its policy is not read for this. Raises
-        Gone.
+    async def active_tickets(self, owner: str, name: str) -> list[TicketId]:
+        """The tickets in progress of a repository and their children, in both namespaces, because its policy is not
+        read for this. Raises Gone.
         """
         repo, _ = await self.ledger(owner, name)
-        found: set[int] = set()
+        found: set[TicketId] = set()
         for namespace in (DEFAULT_NAMESPACE, BRANCH_NAMESPACE):
             found.update(ticket for ticket, _ in await self._new(repo, LedgerRefs(namespace)).active_tickets())
-        return sorted(found)
+        return sorted(found, key=by_number)
 
     def ledger_of(self, repo: Repository) -> ApiLedger:
         """The ledgers of a repository, in the namespace its policy named when it was last read."""
@@ -160,14 +161,15 @@ class Views:
         secrets = self._keys.secrets_of(repo.id)
         return ApiLedger(repo, refs, self._keys.public_keys, self._keys.sealer, secrets, self._cache)
 
-    async def _observe(self, repo: Repository, ticket: int, reading: Standing | Absent | Damaged) -> Observation:
+    async def _observe(self, repo: Repository, ticket: TicketId, reading: Standing | Absent | Damaged) -> Observation:
+        number = number_of(ticket)
         if isinstance(reading, Standing):
             record = reading.record
-            return await repo.observe(ticket, record.branch, record.trunk, record.projections.pr_number)
+            return await repo.observe(number, record.branch, record.trunk, record.projections.pr_number)
         # Nothing names the branch now, but its PR and check-runs may remember a ledger that stood here.
-        observation = await repo.observe(ticket, None, None)
-        for branch in _likely_branches(observation)[:LIKELY_BRANCHES]:
-            seen = await repo.observe(ticket, branch, None)
+        observation = await repo.observe(number, None, None)
+        for branch in _likely_branches(ticket, observation)[:LIKELY_BRANCHES]:
+            seen = await repo.observe(number, branch, None)
             if seen.pulls or seen.check_runs:
                 return seen
         return observation
@@ -192,7 +194,7 @@ class Views:
         if standing is None or lease is None:
             return None
         return await self._heartbeats.last_seen(
-            Holder(repo.id, str(standing.record.ticket), lease.generation, lease.nonce)
+            Holder(repo.id, str(standing.record.ticket_id), lease.generation, lease.nonce)
         )
 
 
@@ -204,11 +206,13 @@ class NoIssue(Gone):
     """The repository is there; no Issue and no pull request has the number."""
 
 
-def _likely_branches(observation: Observation) -> list[str]:
+def _likely_branches(ticket: TicketId, observation: Observation) -> list[str]:
     """Where a ticket without a readable ledger may have had its branch: by the grammar, and by its Issue's title."""
     issue = observation.issue
     if issue is None:
         return []
+    if isinstance(ticket, Child):
+        return [child_branch(ticket)]
     named = [b.name for b in observation.branches if ticket_of_branch(b.name) == issue.number]
     return list(dict.fromkeys([ticket_branch(issue.number, issue.title), *named]))
 

@@ -14,6 +14,7 @@ from app.domain.observation import Observation
 from app.domain.report import Frozen
 from app.domain.sealed_body import SealedBody, body_preimage
 from app.domain.sealed_body import parse as parse_sealed_body
+from app.domain.ticket_id import TicketId, as_json
 from app.github.repository import Repository
 from app.ledger.api import Absent, ApiLedger, Damaged, Standing
 from app.ledger.seals import ServiceSeal, parse_seal
@@ -31,7 +32,7 @@ class Witnessing:
         self,
         repo: Repository,
         ledger: ApiLedger,
-        ticket: int,
+        ticket: TicketId,
         reading: Standing | Absent | Damaged,
         observation: Observation,
     ) -> Frozen | None:
@@ -58,7 +59,7 @@ class Witnessing:
             await self.saw(repo, ledger, reading)
         return None
 
-    async def told_by_table(self, repo: Repository, ledger: ApiLedger, ticket: int) -> list[Witness]:
+    async def told_by_table(self, repo: Repository, ledger: ApiLedger, ticket: TicketId) -> list[Witness]:
         """What the service's own table knows of a ticket's ledger."""
         highest = await self._witnesses.highest(repo.id, ledger.refs.active(ticket))
         if highest is None:
@@ -69,9 +70,9 @@ class Witnessing:
         """Raise the table's witness to what was seen."""
         record = standing.record
         point = LedgerPoint(record.sequence, record.generation, standing.entry.sha)
-        await self._witnesses.see(repo.id, ledger.refs.active(record.ticket), point)
+        await self._witnesses.see(repo.id, ledger.refs.active(record.ticket_id), point)
 
-    def _told_by_github(self, repo: Repository, ticket: int, observation: Observation) -> Iterator[Witness]:
+    def _told_by_github(self, repo: Repository, ticket: TicketId, observation: Observation) -> Iterator[Witness]:
         for run in observation.check_runs:
             for p in parse_external_id(run.external_id):
                 if p.ticket == ticket:
@@ -82,12 +83,12 @@ class Witnessing:
             if body is not None and self._is_sealed(body, repo.id, ticket):
                 yield from _told_by(body, f"comment {comment.id}")
 
-    def _is_sealed(self, body: SealedBody, repository_id: int, ticket: int) -> bool:
+    def _is_sealed(self, body: SealedBody, repository_id: int, ticket: TicketId) -> bool:
         seal = parse_seal(body.seal)
         if not isinstance(seal, ServiceSeal) or not self._keys.public_keys.verify(seal, body_preimage(body.payload)):
             return False
         # Ours, but maybe copied here from another ticket's comment.
-        return (body.fields.get("repository_id"), body.fields.get("ticket")) == (repository_id, ticket)
+        return (body.fields.get("repository_id"), body.fields.get("ticket")) == (repository_id, as_json(ticket))
 
 
 def _told_by(body: SealedBody, source: str) -> Iterator[Witness]:

@@ -32,7 +32,7 @@ def late_pull(record: Record, permit: Permit, found: Iterable[Pull]) -> LatePull
     """
     at = record.projections
     known = {at.pr_number, at.closed_pr, at.reopen_pr, at.replaced_pr}
-    ours = pull_body(record.ticket).strip()
+    ours = pull_body(record.ticket_id).strip()
     for pull in found:
         if pull.number not in known and pull.body.replace("\r\n", "\n").strip() == ours:
             return LatePull(permit, pull.number, to_close=pull.state == "OPEN")

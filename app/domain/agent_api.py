@@ -15,6 +15,7 @@ from app.domain.effect_state import EffectState
 from app.domain.model import Instant, Message, Sha
 from app.domain.plain_text import cut, is_one_line
 from app.domain.secret_shapes import redact
+from app.domain.ticket_id import TicketField
 
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 """An idempotency key or claim id: 8 to 64 URL-safe characters, made by the caller and saved before the call."""
@@ -60,7 +61,7 @@ class Grant(Message):
     """What a claim returns. `head_sha` is the commit to work from: the published head, else the base."""
 
     repository: RepositoryInfo
-    ticket: int
+    ticket: TicketField
     generation: int
     nonce: str
     lease_token: str

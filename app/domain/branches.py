@@ -8,12 +8,15 @@ nothing done for one branch can touch another.
 import re
 import unicodedata
 
+from app.domain.ticket_id import CHILD_NAME, Child, TicketId
+
 _NUMBER = r"(?P<{}>[1-9][0-9]{{0,9}})"
 # A slug is everything git allows in one path segment; letters beyond ASCII are common in it.
 _SLUG = r"-[^/\s~^:?*\[\\]+"
 _GRAMMAR = re.compile(
     rf"(?:ticket/)?{_NUMBER.format('plain')}(?:{_SLUG})?|issue-{_NUMBER.format('issue')}",
 )
+_CHILD = re.compile(rf"ticket/{_NUMBER.format('parent')}\.(?P<name>{CHILD_NAME})")
 _MAX_BYTES = 244  # GitHub's limit for a branch name
 
 
@@ -27,6 +30,20 @@ def ticket_of_branch(name: str) -> int | None:
     if found is None or not _is_plain_ref_name(name):
         return None
     return int(found["plain"] or found["issue"])
+
+
+def owner_of_branch(name: str) -> TicketId | None:
+    """The ticket or the child that a branch belongs to, or None when it is nobody's.
+
+    A child has one branch, named after it (`ticket/42.docs-1`); a ticket's never looks like that.
+    """
+    found = _CHILD.fullmatch(name)
+    return Child(int(found["parent"]), found["name"]) if found else ticket_of_branch(name)
+
+
+def child_branch(child: Child) -> str:
+    """The branch of a child: beside its parent's, so that each leaves room for the other."""
+    return f"ticket/{child}"
 
 
 def _is_plain_ref_name(name: str) -> bool:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from app.domain.model import Instant, Message, Sha
+from app.domain.ticket_id import TicketField
 
 
 class Finding(Message):
@@ -67,7 +68,7 @@ class Brief(Message):
 
     schema_version: int = 1
     repository: str
-    ticket: int
+    ticket: TicketField
     issue_state: str
     status: str
     generation: int

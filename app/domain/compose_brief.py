@@ -15,6 +15,7 @@ from app.domain.outcome import Blocked
 from app.domain.plain_text import clean, one_line, shorten
 from app.domain.record import TERMINAL, Record
 from app.domain.recovery_view import RecoveryView, tasks_of
+from app.domain.ticket_id import TicketId
 from app.domain.untrusted import inline, quote
 
 MAX_ISSUE_BODY = 16 * 1024
@@ -131,9 +132,9 @@ def render_markdown(brief: Brief) -> str:
 # --- parts of the brief --------------------------------------------------------------------------------------------
 
 
-def _ticket(view: RecoveryView) -> int:
+def _ticket(view: RecoveryView) -> TicketId:
     if view.record is not None:
-        return view.record.ticket
+        return view.record.ticket_id
     return view.observation.issue.number if view.observation.issue else 0
 
 

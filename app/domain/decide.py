@@ -187,7 +187,7 @@ def _pull(s: Situation) -> Iterator[CreatePull | ReopenPull | PullIsOpen | PullI
 
 
 def _comment(s: Situation) -> Iterator[CreateComment | RemoveComment]:
-    marker = marker_of(s.record.ticket)
+    marker = marker_of(s.record.ticket_id)
     pull = ticket_pull(s.record, s.observation)
     if pull is None:
         creating = any(isinstance(_unless_refused(s, a), CreatePull) for a in _pull(s) if isinstance(a, CreatePull))
@@ -236,7 +236,7 @@ def doubled_check_runs(record: Record, observation: Observation, own: int, head:
 def _check_runs_of(record: Record, observation: Observation, head: str) -> Iterator[tuple[int, int]]:
     for run in observation.check_runs:
         for p in parse(run.external_id)[:1]:
-            if run.sha == head and p.ticket == record.ticket:
+            if run.sha == head and p.ticket == record.ticket_id:
                 yield run.id, p.generation
 
 

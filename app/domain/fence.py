@@ -8,10 +8,11 @@ ownership protocol, R15). Numbers of one lease's requests only rise (R16).
 from app.domain.fencing import AtPublished, Foreign, Head
 from app.domain.outcome import Blocked, Code
 from app.domain.record import TERMINAL, Answered, Lease, Record
+from app.domain.ticket_id import TicketId
 from app.domain.token import Claims
 
 
-def present_lease(record: Record, claims: Claims, *, repository_id: int, ticket: int) -> Lease | Blocked:
+def present_lease(record: Record, claims: Claims, *, repository_id: int, ticket: TicketId) -> Lease | Blocked:
     """The lease that a verified token speaks of, if it is the present one of this very ticket."""
     lease = record.lease
     stale = (claims.repository_id, claims.ticket) != (repository_id, ticket) or record.identity != claims.identity

@@ -36,8 +36,8 @@ def render(record: Record, head: Head, *, payload: str, seal: str, stuck: Blocke
     """
     machine = block(payload, seal)
     prose = "\n\n".join(part for part in (_state(record, stuck), _table(record, head), *_lists(record)) if part)
-    room = MAX_BYTES - len(machine.encode()) - len(marker_of(record.ticket)) - 8
-    return f"{marker_of(record.ticket)}\n{cut(prose, room)}\n\n{machine}\n"
+    room = MAX_BYTES - len(machine.encode()) - len(marker_of(record.ticket_id)) - 8
+    return f"{marker_of(record.ticket_id)}\n{cut(prose, room)}\n\n{machine}\n"
 
 
 def _state(record: Record, stuck: Blocked | None) -> str:
@@ -54,7 +54,7 @@ def _state(record: Record, stuck: Blocked | None) -> str:
     return (
         f"**{state}** · generation {record.generation} · held by {holder} until {instant_text(lease.expires_at)}\n\n"
         "This comment is kept up to date by Agent Recovery. If the agent stops, another one can go on from here: "
-        f"`agent-recovery recover {record.ticket}`."
+        f"`agent-recovery recover {record.ticket_id}`."
     )
 
 

@@ -2,20 +2,24 @@
 
 import re
 
-_OURS = re.compile(r"<!-- agent-recovery:(?:handoff|report):([1-9][0-9]{0,9})[: ]")
+from app.domain.ticket_id import TicketId, ticket_id
+
+_OURS = re.compile(r"<!-- agent-recovery:(?:handoff|report):([1-9][0-9a-z.-]{0,45})[: ]")
 
 
-def marker_of(ticket: int) -> str:
+def marker_of(ticket: TicketId) -> str:
     """The first line of a ticket's handoff comment."""
     return f"<!-- agent-recovery:handoff:{ticket} -->"
 
 
-def report_marker(ticket: int, edge: str) -> str:
+def report_marker(ticket: TicketId, edge: str) -> str:
     """The first line of a report that a person must act on; `edge` names the happening, so it is told once."""
     return f"<!-- agent-recovery:report:{ticket}:{edge} -->"
 
 
-def ticket_of_comment(body: str) -> int | None:
-    """The ticket that a comment with one of our markers in its first line is about; anybody may write such a line."""
+def ticket_of_comment(body: str) -> TicketId | None:
+    """The ticket or child that a comment with one of our markers in its first line is about; anybody may write such a
+    line.
+    """
     found = _OURS.match(body)
-    return int(found[1]) if found else None
+    return ticket_id(found[1]) if found else None

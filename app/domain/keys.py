@@ -1,5 +1,5 @@
-"""Keys: what a poke names. A ticket (`owner/repo#42`), a trunk (`owner/repo@release-1-2-0`), a repository, or all
-repositories of an installation (`installation:7`).
+"""Keys: what a poke names. A ticket (`owner/repo#42`) or a child of one (`owner/repo#42.docs-1`), a trunk
+(`owner/repo@release-1-2-0`), a repository, or all repositories of an installation (`installation:7`).
 
 Names arrive in payloads, so every part is checked before it becomes part of a key.
 """
@@ -7,13 +7,13 @@ Names arrive in payloads, so every part is checked before it becomes part of a k
 import re
 from dataclasses import dataclass
 
+from app.domain.ticket_id import MAX_NUMBER, Child, TicketId, number_of, ticket_id
+
 _OWNER = r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}"
 _REPOSITORY = r"(?!\.{1,2}(?:[#@]|\Z))[A-Za-z0-9._-]{1,100}"
 _FULL_NAME = re.compile(rf"{_OWNER}/{_REPOSITORY}")
 _INSTALLATION = re.compile(r"installation:([1-9][0-9]{0,17})")
-_KEY = re.compile(rf"(?P<repository>{_OWNER}/{_REPOSITORY})(?:#(?P<ticket>[1-9][0-9]{{0,9}})|@(?P<trunk>\S+))?")
-MAX_NUMBER = 2**31 - 1
-"""GitHub asks for the number of an Issue as a GraphQL `Int`: no Issue can have a higher one."""
+_KEY = re.compile(rf"(?P<repository>{_OWNER}/{_REPOSITORY})(?:#(?P<ticket>[0-9][a-z0-9.-]{{0,48}})|@(?P<trunk>\S+))?")
 
 
 def is_repository_name(text: object) -> bool:
@@ -60,18 +60,18 @@ class RepositoryKey:
 
 @dataclass(frozen=True, slots=True)
 class TicketKey:
-    """One ticket. The number may be that of its PR: GitHub counts both in one sequence."""
+    """One ticket, or a child of one. The number may be that of its PR: GitHub counts both in one sequence."""
 
     repository: str
-    number: int
+    ticket: TicketId
 
     def __post_init__(self) -> None:
         _require_repository(self.repository)
-        if not is_number(self.number):
+        if not isinstance(self.ticket, Child | int) or not is_number(number_of(self.ticket)):
             raise ValueError("not the number of an Issue or PR")
 
     def __str__(self) -> str:
-        return f"{self.repository}#{self.number}"
+        return f"{self.repository}#{self.ticket}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,10 @@ def parse_key(text: str) -> Key:
     if found is None:
         raise ValueError("not a key")
     if found["ticket"] is not None:
-        return TicketKey(found["repository"], int(found["ticket"]))
+        ticket = ticket_id(found["ticket"])
+        if ticket is None:
+            raise ValueError("not a key")
+        return TicketKey(found["repository"], ticket)
     if found["trunk"] is not None:
         return TrunkKey(found["repository"], found["trunk"])
     return RepositoryKey(found["repository"])

@@ -2,16 +2,24 @@
 
 from app.domain.observation import Issue
 from app.domain.plain_text import cut, one_line
+from app.domain.ticket_id import Child, TicketId, number_of
 
 TITLE_BYTES = 200
 
 
-def pull_title(issue: Issue) -> str:
-    """The Issue's title on one line, with the ticket's number where the title alone would be empty."""
-    title = cut(one_line(issue.title), TITLE_BYTES)
-    return title or f"Ticket {issue.number}"
+def pull_title(issue: Issue, ticket: TicketId | None = None) -> str:
+    """The Issue's title on one line, with the ticket's number where the title alone would be empty; a child's name
+    stands before it.
+    """
+    title = cut(one_line(issue.title), TITLE_BYTES) or f"Ticket {issue.number}"
+    return f"{ticket.name}: {title}" if isinstance(ticket, Child) else title
 
 
-def pull_body(ticket: int) -> str:
-    """The linked-Issue line. It leaves a reference on the Issue's timeline, off the default branch too."""
-    return f"Ticket: #{ticket}\n"
+def pull_body(ticket: TicketId) -> str:
+    """The linked-Issue line. It leaves a reference on the Issue's timeline, off the default branch too. A child's PR
+    says whose part it is.
+    """
+    line = f"Ticket: #{number_of(ticket)}\n"
+    if not isinstance(ticket, Child):
+        return line
+    return f"{line}\nPart `{ticket.name}` of the ticket. The ticket's holder merges it into the ticket's own branch.\n"

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field
 from app.domain.checkpoint import Checkpoint
 from app.domain.effect import Effect
 from app.domain.model import Instant, Sha, Stored
+from app.domain.ticket_id import Child, ChildName, TicketId
 
 SCHEMA = 1
 MAX_BYTES = 48 * 1024
@@ -166,6 +167,9 @@ class Record(Stored):
 
     schema_: int = Field(default=SCHEMA, alias="schema")
     ticket: int
+    """The Issue's number: a child's is its parent's."""
+    child: ChildName | None = None
+    """The child's name, in a child's ledger."""
     sequence: int
     status: Status
     lease: Lease | None = None
@@ -188,6 +192,11 @@ class Record(Stored):
     commands: tuple[dict[str, Any], ...] = ()
     burned_shas: tuple[Sha, ...] = ()
     projections: Projections = Projections()
+
+    @property
+    def ticket_id(self) -> TicketId:
+        """Whose ledger this is."""
+        return self.ticket if self.child is None else Child(self.ticket, self.child)
 
     @property
     def identity(self) -> tuple[int, str] | None:

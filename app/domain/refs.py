@@ -8,13 +8,15 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from app.domain.ticket_id import Child, TicketId, number_of, ticket_id
+
 DEFAULT_NAMESPACE = "refs/agent-recovery"
 BRANCH_NAMESPACE = "refs/heads/agent-recovery"
 """For places that refuse custom refs (policy `ledger.namespace`)."""
 
 Place = Literal["active", "done"]
 
-_TICKET = re.compile(r"^[1-9][0-9]{0,9}$")
+_GENERATION = re.compile(r"[1-9][0-9]{0,8}")
 
 
 @dataclass(frozen=True)
@@ -23,33 +25,46 @@ class LedgerRefs:
 
     namespace: str = DEFAULT_NAMESPACE
 
-    def active(self, ticket: int) -> str:
-        """The ledger of a ticket in progress."""
+    def active(self, ticket: TicketId) -> str:
+        """The ledger of a ticket in progress, or of a child (`active/42.docs-1`)."""
         return f"{self.namespace}/active/{ticket}"
 
-    def done(self, ticket: int) -> str:
+    def done(self, ticket: TicketId) -> str:
         """The ledger of a landed, cancelled or abandoned ticket (and, for a moment, of a newborn one)."""
         return f"{self.namespace}/done/{ticket}"
 
-    def at(self, place: Place, ticket: int) -> str:
+    def at(self, place: Place, ticket: TicketId) -> str:
         return self.active(ticket) if place == "active" else self.done(ticket)
 
-    def recovered(self, ticket: int, sha: str) -> str:
-        """Keeps a foreign head when a branch is put back; never read as state."""
-        return f"{self.namespace}/recovered/{ticket}/{sha}"
+    def recovered(self, ticket: TicketId, sha: str) -> str:
+        """Keeps a foreign head when a branch is put back; never read as state. A child's stand with its parent's."""
+        return f"{self.namespace}/recovered/{number_of(ticket)}/{sha}"
+
+    def result(self, child: Child, generation: int) -> str:
+        """Where the result of a child's generation stands: made once, never moved (the ownership protocol, R19)."""
+        return f"{self.namespace}/results/{child}.g{generation}"
 
     @property
     def active_prefix(self) -> str:
         """What start-up lists: the active index and nothing else."""
         return f"{self.namespace}/active/"
 
-    def ticket_of(self, ref: str) -> int | None:
-        """The ticket whose own ledger `ref` is (children and other refs: None)."""
+    def ticket_of(self, ref: str) -> TicketId | None:
+        """The ticket or child whose own ledger `ref` is (other refs: None)."""
         for place in ("active", "done"):
             prefix = f"{self.namespace}/{place}/"
-            if ref.startswith(prefix) and _TICKET.match(ref[len(prefix) :]):
-                return int(ref[len(prefix) :])
+            if ref.startswith(prefix):
+                return ticket_id(ref[len(prefix) :])
         return None
+
+    def result_of(self, ref: str) -> tuple[Child, int] | None:
+        """The child and the generation whose result `ref` holds (other refs: None)."""
+        prefix = f"{self.namespace}/results/"
+        name, _, generation = ref.removeprefix(prefix).rpartition(".g")
+        child = ticket_id(name) if ref.startswith(prefix) else None
+        if not isinstance(child, Child) or not _GENERATION.fullmatch(generation):
+            return None
+        return child, int(generation)
 
 
 def names_above(ref: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from app.domain.handoff_marker import report_marker
 from app.domain.observation import Comment, Issue, Observation, Pull
 from app.domain.plan import AskPerson, RestoreBranch
+from app.domain.ticket_id import TicketId
 from app.domain.untrusted import inline
 
 
@@ -24,7 +25,7 @@ class Frozen:
     """
 
 
-def frozen_report(ticket: int, frozen: Frozen, issue: Issue | None) -> str:
+def frozen_report(ticket: TicketId, frozen: Frozen, issue: Issue | None) -> str:
     """One report on a frozen ticket: what was seen, what it means, what a person can do."""
     return (
         f"{report_marker(ticket, frozen.edge)}\n"
@@ -38,7 +39,7 @@ def frozen_report(ticket: int, frozen: Frozen, issue: Issue | None) -> str:
     )
 
 
-def unrestored_report(ticket: int, edge: str, action: RestoreBranch, words: str, issue: Issue | None) -> str:
+def unrestored_report(ticket: TicketId, edge: str, action: RestoreBranch, words: str, issue: Issue | None) -> str:
     """One report on a branch that GitHub does not let us put back: what, why, what a person can do."""
     return (
         f"{report_marker(ticket, edge)}\n"
@@ -50,7 +51,7 @@ def unrestored_report(ticket: int, edge: str, action: RestoreBranch, words: str,
     )
 
 
-def stuck_report(ticket: int, action: AskPerson, issue: Issue | None) -> str:
+def stuck_report(ticket: TicketId, action: AskPerson, issue: Issue | None) -> str:
     """One report on a ticket that nothing resumes any more: why, and the way back."""
     return (
         f"{report_marker(ticket, action.edge)}\n"
@@ -66,13 +67,13 @@ def _mention(issue: Issue | None) -> str:
     return f"@{person} " if person else ""
 
 
-def where_told(ticket: int, frozen: Frozen, observation: Observation, pull: Pull | None) -> tuple[Comment, ...]:
+def where_told(ticket: TicketId, frozen: Frozen, observation: Observation, pull: Pull | None) -> tuple[Comment, ...]:
     """The reports of this edge that stand already, oldest first, wherever the ticket's PRs are by now."""
     marker = report_marker(ticket, frozen.edge)
     return tuple(c for c in _reports(observation, pull) if c.body.startswith(marker))
 
 
-def is_told_further(ticket: int, frozen: Frozen, observation: Observation) -> bool:
+def is_told_further(ticket: TicketId, frozen: Frozen, observation: Observation) -> bool:
     """Whether a report stands that knew of more than is known now, because the service's table was lost since: the
     same kind of edge after a higher sequence. It tells of this happening too.
     """

@@ -11,6 +11,7 @@ from typing import Any
 
 from app.domain.embedded_json import embedded_json
 from app.domain.record import Record
+from app.domain.ticket_id import as_json
 
 _BLOCK = re.compile(r"^```json agent-recovery\n(?P<payload>[^\n`]{2,60000})\n```$", re.MULTILINE)
 _SEAL = re.compile(r"^<!-- seal (?P<seal>[A-Za-z0-9:._=-]{10,300}) -->$", re.MULTILINE)
@@ -23,12 +24,15 @@ def payload_of(record: Record, *, repository_id: int, ledger_ref: str, ledger_co
         "repository_id": repository_id,
         "ledger_ref": ledger_ref,
         "ledger_commit": ledger_commit,
-        "ticket": record.ticket,
+        "ticket": as_json(record.ticket_id),
         "generation": record.generation,
         "sequence": record.sequence,
         "status": record.status,
         "published": record.published.model_dump(mode="json") if record.published else None,
         "checkpoint": record.checkpoint.model_dump(mode="json"),
+        "effects": [effect.model_dump(mode="json", exclude_none=True) for effect in record.effects],
+        "effect_keys": record.effect_keys,
+        "children": list(record.children),
     }
     return embedded_json(fields)
 

@@ -35,7 +35,7 @@ def asking(record: Record, observation: Observation, why: Blocked) -> Iterator[A
     exhausted today and too old tomorrow is the same news.
     """
     edge = f"stuck-g{record.generation}"
-    marker = report_marker(record.ticket, edge)
+    marker = report_marker(record.ticket_id, edge)
     comments = {c.id: c for p in observation.pulls for c in p.comments} | {c.id: c for c in observation.issue_comments}
     told = sorted(id for id, comment in comments.items() if comment.body.startswith(marker))
     if not told:

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from app.domain.ticket_id import TicketId, as_json, from_json
+
 PREFIX = "arl_"
 _KID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -26,7 +28,7 @@ class Claims:
     """What a token speaks of. Believed only after `verify`."""
 
     repository_id: int
-    ticket: int
+    ticket: TicketId
     generation: int
     nonce: str
 
@@ -39,7 +41,7 @@ class Claims:
             "generation": self.generation,
             "nonce": self.nonce,
             "repository_id": self.repository_id,
-            "ticket": self.ticket,
+            "ticket": as_json(self.ticket),
         }
         text = json.dumps(body, separators=(",", ":"), sort_keys=True)
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
@@ -113,14 +115,14 @@ def _parts(token: str) -> tuple[str, Claims, bytes] | Forged:
         body = json.loads(_decode(payload))
         claims = Claims(
             repository_id=body["repository_id"],
-            ticket=body["ticket"],
+            ticket=from_json(body["ticket"]),
             generation=body["generation"],
             nonce=body["nonce"],
         )
         secret = _decode(secret_text)
     except (binascii.Error, ValueError, KeyError, TypeError):
         return malformed
-    kinds = (claims.repository_id, int), (claims.ticket, int), (claims.generation, int), (claims.nonce, str)
+    kinds = (claims.repository_id, int), (claims.generation, int), (claims.nonce, str)
     if not all(type(value) is kind for value, kind in kinds) or claims.payload() != payload:
         return malformed
     if base64.urlsafe_b64encode(secret).decode().rstrip("=") != secret_text:

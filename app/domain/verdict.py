@@ -12,6 +12,7 @@ from app.domain.fencing import AtPublished, Foreign, Head
 from app.domain.observation import Observation
 from app.domain.outcome import Blocked
 from app.domain.record import Record
+from app.domain.ticket_id import TicketId, by_number
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def verdict_on(record: Record, head: Head, observation: Observation, stuck: Bloc
         return Verdict(None, "Waiting for a published head", "The ticket's branch has no published head at the moment.")
     others = sharing(record, observation, head.sha)
     if others:
-        names = ", ".join(f"#{ticket}" for ticket in sorted((record.ticket, *others)))
+        names = ", ".join(f"#{ticket}" for ticket in sorted((record.ticket_id, *others), key=by_number))
         return Verdict(
             "action_required",
             f"Several tickets share this commit: {names}",
@@ -64,7 +65,7 @@ def verdict_on(record: Record, head: Head, observation: Observation, stuck: Bloc
     )
 
 
-def sharing(record: Record, observation: Observation, sha: str) -> tuple[int, ...]:
+def sharing(record: Record, observation: Observation, sha: str) -> tuple[TicketId, ...]:
     """Other tickets that have a check-run of ours on the same commit."""
     shown = (p.ticket for run in observation.check_runs if run.sha == sha for p in parse(run.external_id)[:1])
-    return tuple(sorted({ticket for ticket in shown if ticket != record.ticket}))
+    return tuple(sorted({ticket for ticket in shown if ticket != record.ticket_id}, key=by_number))

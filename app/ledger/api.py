@@ -17,6 +17,7 @@ from typing import Literal
 from app.domain.model import ZERO_SHA
 from app.domain.record import TERMINAL, Record
 from app.domain.refs import LedgerRefs, Place
+from app.domain.ticket_id import TicketId, by_number
 from app.github.errors import NotFound, ServerError, Unanswered
 from app.github.refs import Occupied, RefUpdate, RefValue
 from app.github.repository import Repository
@@ -103,7 +104,7 @@ class LedgerCache:
     losing it costs requests. One deployment's: another set of keys would judge differently.
     """
 
-    judged: "OrderedDict[tuple[int, str, int, str], _Verified | Damaged]" = field(default_factory=OrderedDict)
+    judged: "OrderedDict[tuple[int, str, TicketId, str], _Verified | Damaged]" = field(default_factory=OrderedDict)
     refused: RefusedUpdates = field(default_factory=RefusedUpdates)
 
 
@@ -144,15 +145,14 @@ class ApiLedger:
         self._sleep = sleep
         self._mover = Mover(repo, self._cache.refused, sleep)
 
-    async def active_tickets(self) -> list[tuple[int, str]]:
-        """(ticket, ledger head) of every ticket under `active/`, children left out: what start-up reads."""
+    async def active_tickets(self) -> list[tuple[TicketId, str]]:
+        """(ticket or child, ledger head) of everything under `active/`, by number: what start-up reads."""
         values = await self._repo.matching_refs(self.refs.active_prefix)
         found = [(self.refs.ticket_of(value.name), value) for value in values]
-        return sorted(
-            (ticket, v.sha) for ticket, v in found if ticket is not None and v.name == self.refs.active(ticket)
-        )
+        active = [(ticket, v.sha) for ticket, v in found if ticket is not None and v.name == self.refs.active(ticket)]
+        return sorted(active, key=lambda pair: by_number(pair[0]))
 
-    async def read(self, ticket: int) -> Standing | Absent | Damaged:
+    async def read(self, ticket: TicketId) -> Standing | Absent | Damaged:
         """The ticket's ledger as it stands now: two requests where its head is known already, one more where not.
 
         A ledger can be moved between the two looks at its places, so that it shows in both or in none, and a new commit
@@ -173,7 +173,7 @@ class ApiLedger:
 
     async def write(
         self,
-        ticket: int,
+        ticket: TicketId,
         *,
         base: Standing | None,
         record: Record,
@@ -222,8 +222,8 @@ class ApiLedger:
             return Lost(await self.read(ticket), outcome.elsewhere)
         return Undecided(outcome.reason, sha)
 
-    def _must_fit(self, ticket: int, base: Standing | None, record: Record, to: Place) -> None:
-        if record.ticket != ticket:
+    def _must_fit(self, ticket: TicketId, base: Standing | None, record: Record, to: Place) -> None:
+        if record.ticket_id != ticket:
             raise ValueError("the record is another ticket's")
         if (record.status in TERMINAL) != (to == "done"):
             raise ValueError(f"a record that is {record.status} does not belong under {to}")
@@ -233,7 +233,7 @@ class ApiLedger:
         elif record.sequence != base.record.sequence + 1 or record.generation < base.record.generation:
             raise ValueError("a record follows its base: sequence + 1, generation never less")
 
-    def _updates(self, ticket: int, base: Standing | None, to: Place, sha: str) -> tuple[RefUpdate, ...]:
+    def _updates(self, ticket: TicketId, base: Standing | None, to: Place, sha: str) -> tuple[RefUpdate, ...]:
         """The commands of a write; none of them changes nothing (the ownership protocol, R10)."""
         active, done = self.refs.active(ticket), self.refs.done(ticket)
         here, there = (active, done) if to == "active" else (done, active)
@@ -260,13 +260,15 @@ class ApiLedger:
                 await self._sleep(0.5 * 2.0**number)
         raise AssertionError("the loop above returns or raises")
 
-    def _standing_of(self, ticket: int, entry: Entry, record: Record, base: Standing | None, to: Place) -> Standing:
+    def _standing_of(
+        self, ticket: TicketId, entry: Entry, record: Record, base: Standing | None, to: Place
+    ) -> Standing:
         below = (*(e.sha for e in base.entries), *base.earlier)[:EARLIER] if base else ()
         known = _Verified(Sound(entry, record, 0, 0), (entry,), below)
         self._keep(ticket, entry.sha, known)
         return _standing(known, to, unborn=base is None)
 
-    async def _look(self, ticket: int) -> Standing | Damaged | _Doubtful:
+    async def _look(self, ticket: TicketId) -> Standing | Damaged | _Doubtful:
         places = await asyncio.gather(
             self._repo.place_of_ref(self.refs.active(ticket)), self._repo.place_of_ref(self.refs.done(ticket))
         )
@@ -295,7 +297,7 @@ class ApiLedger:
             return _Doubtful(Absent())
         return _standing(found[head], placed.place, placed.unborn)
 
-    async def _verified(self, ticket: int, sha: str) -> _Verified | Damaged:
+    async def _verified(self, ticket: TicketId, sha: str) -> _Verified | Damaged:
         """How the chain from this head is judged. Raises NotFound where it is no commit."""
         known = self._cache.judged.get(self._key(ticket, sha))
         if known is None:
@@ -303,7 +305,7 @@ class ApiLedger:
         self._keep(ticket, sha, known)
         return known
 
-    async def _judged(self, ticket: int, sha: str) -> _Verified | Damaged:
+    async def _judged(self, ticket: TicketId, sha: str) -> _Verified | Damaged:
         chain = await read_chain(self._repo, sha, _decides)
         if chain.is_cut:
             return Damaged("unreadable", "the chain has no service seal within ten thousand commits", sha)
@@ -327,14 +329,14 @@ class ApiLedger:
             return Damaged("unreadable", "its holder sealed under a lease key this service does not have any more", sha)
         return _Verified(judged, chain.entries, chain.earlier[:EARLIER])
 
-    def _keep(self, ticket: int, sha: str, judged: _Verified | Damaged) -> None:
+    def _keep(self, ticket: TicketId, sha: str, judged: _Verified | Damaged) -> None:
         key = self._key(ticket, sha)
         self._cache.judged[key] = judged
         self._cache.judged.move_to_end(key)
         while len(self._cache.judged) > KEPT:
             self._cache.judged.popitem(last=False)
 
-    def _key(self, ticket: int, sha: str) -> tuple[int, str, int, str]:
+    def _key(self, ticket: TicketId, sha: str) -> tuple[int, str, TicketId, str]:
         return self._repo.id, self.refs.namespace, ticket, sha
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from app.domain.record import MAX_BYTES, SCHEMA, Record
+from app.domain.ticket_id import TicketId
 from app.ledger.seals import SEAL_PREFIX, LeaseSeal, Sealer, ServiceSeal, parse_seal, seal_preimage, split_message
 
 RECORD_FILE = "record.json"
@@ -253,7 +254,7 @@ def draft(
         request=request,
         when=when,
         nonce=nonce,
-        numbers=(record.ticket, record.generation, record.sequence),
+        numbers=(record.ticket_id, record.generation, record.sequence),
     )
 
 
@@ -269,7 +270,7 @@ def draft_text(
     request: str | None,
     when: datetime,
     nonce: str | None,
-    numbers: tuple[int, int, int],
+    numbers: tuple[TicketId, int, int],
 ) -> Draft:
     """`draft` for a record that is text already; `numbers` are its ticket, generation and sequence."""
     if parent is None and code_parent is not None:

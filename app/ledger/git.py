@@ -20,6 +20,7 @@ from app.domain.checkpoint import Checkpoint
 from app.domain.fence import highest_seq, other_request
 from app.domain.record import AGENT_STATUSES, Answered, Published, Record
 from app.domain.refs import LedgerRefs
+from app.domain.ticket_id import TicketId
 from app.domain.token import Claims, Forged, kid_of, secret_of
 from app.domain.token import read as read_token
 from app.ledger.agent_commits import amend_as_agent
@@ -77,8 +78,8 @@ class _Branch:
 
 
 class GitLedger:
-    """The ledger of one ticket, seen from a clone. `public_keys`: the service's seal keys, raw. `address`: where the
-    repository is reached; without one, wherever the clone's `origin` leads.
+    """The ledger of one ticket or child, seen from a clone. `public_keys`: the service's seal keys, raw. `address`:
+    where the repository is reached; without one, wherever the clone's `origin` leads.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class GitLedger:
         clone: Path,
         ledger_ref: str,
         repository_id: int,
-        ticket: int,
+        ticket: TicketId,
         namespace: str,
         public_keys: Mapping[str, bytes],
         *,

@@ -27,6 +27,7 @@ from typing import Protocol
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from app.domain.ticket_id import TicketId
 from app.domain.token import Claims, lease_secret
 
 SEAL_PREFIX = "Recovery-Seal: "
@@ -68,8 +69,8 @@ LeaseSecrets = Callable[[LeaseSeal], bytes | None]
 """A holder's seal → the secret it must have been made with, by what the seal says of itself: the service derives it
 from the lease key of that id, an agent knows its own only. None means "cannot be checked here"."""
 
-SecretsOfTicket = Callable[[int], LeaseSecrets]
-"""Ticket → its lease secrets: what a ledger of many tickets is built with."""
+SecretsOfTicket = Callable[[TicketId], LeaseSecrets]
+"""Ticket or child → its lease secrets: what a ledger of many tickets is built with."""
 
 
 def seal_preimage(
@@ -189,7 +190,7 @@ def lease_seal_matches(seal: LeaseSeal, preimage: bytes, secret: bytes) -> bool:
 def service_secrets(lease_keys: Mapping[str, bytes], repository_id: int) -> SecretsOfTicket:
     """The service's side of the port: every live lease key checks the seals that name it."""
 
-    def of_ticket(ticket: int) -> LeaseSecrets:
+    def of_ticket(ticket: TicketId) -> LeaseSecrets:
         def of_lease(seal: LeaseSeal) -> bytes | None:
             key = lease_keys.get(seal.kid)
             claims = Claims(repository_id, ticket, seal.generation, seal.nonce)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from app.domain.record import TERMINAL, Record
 from app.domain.refs import LedgerRefs, Place
+from app.domain.ticket_id import TicketId
 from app.ledger.agent_commits import breach
 from app.ledger.codec import Entry, NewerSchema, Unreadable, tree_sha
 from app.ledger.seals import (
@@ -61,7 +62,7 @@ class Misplaced:
 def verify_tail(
     entries: Sequence[Entry],
     *,
-    ticket: int,
+    ticket: TicketId,
     refs: LedgerRefs,
     repository_id: int,
     public_keys: PublicKeys,
@@ -129,7 +130,7 @@ def _is_newborn(entry: Entry) -> bool:
     return entry.parent is None and isinstance(entry.record, Record) and entry.record.status == "unclaimed"
 
 
-def _coherent(entry: Entry, ticket: int) -> Record | Tampered | Unreadable | NewerSchema:
+def _coherent(entry: Entry, ticket: TicketId) -> Record | Tampered | Unreadable | NewerSchema:
     """The entry's record, if commit, tree, trailers and record speak of the same thing."""
     record = entry.record
     if not isinstance(record, Record):
@@ -138,7 +139,7 @@ def _coherent(entry: Entry, ticket: int) -> Record | Tampered | Unreadable | New
         return Tampered("the commit has more than two parents", entry.sha)
     if entry.record_text is None or tree_sha(entry.record_text) != entry.tree:
         return Tampered("the commit's tree holds something beside its record", entry.sha)
-    if record.ticket != ticket:
+    if record.ticket_id != ticket:
         return Tampered("the record is another ticket's", entry.sha)
     if record.lease is not None and record.lease.generation != record.generation:
         return Tampered("the record names two generations", entry.sha)

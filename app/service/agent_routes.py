@@ -4,6 +4,7 @@ from typing import Annotated, Protocol
 
 from fastapi import APIRouter, Depends, Path, Request, Security
 from fastapi.security import HTTPBearer
+from pydantic import AfterValidator, WithJsonSchema
 
 from app.domain.agent_api import (
     CheckpointRequest,
@@ -17,7 +18,7 @@ from app.domain.agent_api import (
     WriteAnswer,
 )
 from app.domain.brief import Brief
-from app.domain.keys import MAX_NUMBER
+from app.domain.ticket_id import MAX_NUMBER, TICKET, TicketId, ticket_id
 from app.domain.token import Claims
 from app.service.bodies import StrictRoute
 from app.service.callers import Callers
@@ -28,19 +29,19 @@ API = "/api/v1"
 class Tickets(Protocol):
     """What the agent API needs of the loop; `controller.controller.Controller` does it. All calls raise Refused."""
 
-    async def claim(self, owner: str, name: str, ticket: int, request: ClaimRequest, login: str) -> Grant: ...
-    async def brief(self, owner: str, name: str, ticket: int) -> Brief: ...
+    async def claim(self, owner: str, name: str, ticket: TicketId, request: ClaimRequest, login: str) -> Grant: ...
+    async def brief(self, owner: str, name: str, ticket: TicketId) -> Brief: ...
     async def evidence(
-        self, owner: str, name: str, ticket: int, claims: Claims, request: EvidenceRequest
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: EvidenceRequest
     ) -> WriteAnswer: ...
     async def checkpoint(
-        self, owner: str, name: str, ticket: int, claims: Claims, request: CheckpointRequest
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: CheckpointRequest
     ) -> WriteAnswer: ...
     async def handoff(
-        self, owner: str, name: str, ticket: int, claims: Claims, request: HandoffRequest
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: HandoffRequest
     ) -> WriteAnswer: ...
     async def heartbeat(
-        self, owner: str, name: str, ticket: int, claims: Claims, request: HeartbeatRequest
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: HeartbeatRequest
     ) -> HeartbeatAnswer: ...
 
 
@@ -58,7 +59,28 @@ TicketsPort = Annotated[Tickets, Depends(_tickets)]
 CallersPort = Annotated[Callers, Depends(_callers)]
 Owner = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$", description="The account.")]
 Repo = Annotated[str, Path(pattern=r"^(\.?[A-Za-z0-9_-][A-Za-z0-9._-]{0,98}|\.\.[A-Za-z0-9._-]{1,97})$")]
-Ticket = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="The Issue's number.")]
+
+
+def _names_a_ticket(text: str) -> str:
+    if ticket_id(text) is None:
+        raise ValueError(f"not the number of an Issue (1 to {MAX_NUMBER}) or a child of one like 42.docs-1")
+    return text
+
+
+def _ticket(
+    ticket: Annotated[
+        str,
+        AfterValidator(_names_a_ticket),
+        WithJsonSchema({"type": "string", "pattern": TICKET}),
+        Path(description="The Issue's number, or a child of its ticket like `42.docs-1`."),
+    ],
+) -> TicketId:
+    found = ticket_id(ticket)
+    assert found is not None, "the validator above let it pass"
+    return found
+
+
+Ticket = Annotated[TicketId, Depends(_ticket)]
 
 # Only for the published description: the token is read from the header, so that its absence is told in our words.
 _user_token = HTTPBearer(

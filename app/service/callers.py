@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from app.domain import token as lease_token
 from app.domain.outcome import Blocked, Code, Refused
+from app.domain.ticket_id import TicketId
 from app.domain.token import Claims, Forged
 from app.github.client import Caller
 from app.github.errors import NotFound
@@ -64,7 +65,7 @@ class Callers:
         login, _ = await self._level(authorization, owner, repo)
         return login
 
-    def holder(self, authorization: str | None, ticket: int) -> Claims:
+    def holder(self, authorization: str | None, ticket: TicketId) -> Claims:
         """What a genuine lease token says; whether it is the current lease, the ledger decides. Raises Refused."""
         token = _bearer(authorization, "the lease token that the claim returned")
         if token.startswith(_GITHUB_FORMS):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from app.domain.branches import ticket_of_branch
+from app.domain.branches import owner_of_branch
 from app.domain.handoff_marker import ticket_of_comment
 from app.domain.keys import (
     InstallationKey,
@@ -23,6 +23,7 @@ from app.domain.keys import (
     is_repository_name,
 )
 from app.domain.linked_issue import linked_issue_of
+from app.domain.ticket_id import Child, TicketId
 
 _NOTHING: Mapping[str, object] = {}
 _QUEUED_PR = re.compile(r"refs/heads/gh-readonly-queue/.+/pr-([1-9][0-9]{0,9})-[0-9a-f]{40}")
@@ -70,11 +71,11 @@ class _Delivery:
         name = _part(self.payload, "repository").get("full_name")
         return str(name) if is_repository_name(name) else None
 
-    def tickets(self, numbers: Iterable[object], reason: str) -> Routing:
-        """Poke the tickets with these numbers, as far as they are numbers."""
+    def tickets(self, named: Iterable[object], reason: str) -> Routing:
+        """Poke the tickets with these numbers, as far as they are numbers, and these children."""
         if self.repository is None:
             return _NO_REPOSITORY
-        keys = (str(TicketKey(self.repository, int(str(n)))) for n in numbers if is_number(n))
+        keys = (str(TicketKey(self.repository, n)) for n in map(_ticket, named) if n is not None)
         return _poked(keys, reason) or Ignored("no number of an Issue or PR")
 
     def whole_repository(self, reason: str) -> Routing:
@@ -93,7 +94,7 @@ class _Delivery:
             return Ignored("own ref")
         if name == _text(_part(self.payload, "repository"), "default_branch"):
             return self.whole_repository(f"{reason}: the default branch, where the policy is")
-        ticket = ticket_of_branch(name)
+        ticket = owner_of_branch(name)
         if ticket is None:
             return self.whole_repository(f"{reason}: a branch of no known ticket")
         return self.tickets([ticket], reason)
@@ -144,10 +145,10 @@ def _pull_request(delivery: _Delivery) -> Routing:
     pull = _part(delivery.payload, "pull_request")
     head = _part(pull, "head")
     body_before = _text(_part(_part(delivery.payload, "changes"), "body"), "from")
-    tickets = [linked_issue_of(_text(pull, "body")), linked_issue_of(body_before)]
+    tickets: list[TicketId | None] = [linked_issue_of(_text(pull, "body")), linked_issue_of(body_before)]
     # A fork may name its branch as it likes: only a branch of this very repository is a ticket's.
     if _part(head, "repo").get("full_name") == delivery.repository:
-        tickets.append(ticket_of_branch(_text(head, "ref")))
+        tickets.append(owner_of_branch(_text(head, "ref")))
     if not any(tickets):
         return delivery.whole_repository("a pull request of no known ticket")
     return delivery.tickets(tickets, "its pull request changed")
@@ -193,7 +194,7 @@ def _status(delivery: _Delivery) -> Routing:
 
 def _checked(delivery: _Delivery, branches: list[str]) -> Routing:
     """Checks of the default branch are nobody's news: they come by the hundred and change no ticket."""
-    tickets = [ticket_of_branch(branch) for branch in branches]
+    tickets = [owner_of_branch(branch) for branch in branches]
     if any(tickets):
         return delivery.tickets(tickets, "a check changed")
     default = _text(_part(delivery.payload, "repository"), "default_branch")
@@ -255,6 +256,12 @@ _RULES: Mapping[str, Callable[[_Delivery], Routing]] = {
     "installation": _installation,
     "installation_repositories": _installation_repositories,
 }
+
+
+def _ticket(named: object) -> TicketId | None:
+    if isinstance(named, Child):
+        return named if is_number(named.parent) else None
+    return int(str(named)) if is_number(named) else None
 
 
 def _part(of: Mapping[str, object], name: str) -> Mapping[str, object]:

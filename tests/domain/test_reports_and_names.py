@@ -14,6 +14,7 @@ from app.domain.pull_text import TITLE_BYTES, pull_body, pull_title
 from app.domain.record import Projections, Record, Work
 from app.domain.refs import BRANCH_NAMESPACE, LedgerRefs
 from app.domain.report import Frozen, frozen_report, is_told_further, unrestored_report, where_told
+from app.domain.ticket_id import Child
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 P, BASE = "a" * 40, "b" * 40
@@ -86,7 +87,23 @@ def test_a_title_is_one_short_line_and_never_empty(title: str) -> None:
 def test_refs_are_read_back_to_their_ticket_only(namespace: str) -> None:
     refs = LedgerRefs(namespace)
     assert [refs.ticket_of(refs.at(place, 42)) for place in ("active", "done")] == [42, 42]
-    for other in ("active/042", "active/0", "active/42.docs", "active/42/x", "recovered/42/x", "active/", "done/x"):
+    child = Child(42, "docs-1")
+    assert [refs.ticket_of(refs.at(place, child)) for place in ("active", "done")] == [child, child]
+    assert refs.result_of(refs.result(child, 2)) == (child, 2)
+    assert refs.recovered(child, "a" * 40) == f"{namespace}/recovered/42/{'a' * 40}"
+    for other in ("results/42.g1", "results/42.docs-1.g0", "results/42.docs-1.gx", "results/42.docs-1", "active/42.g1"):
+        assert refs.result_of(f"{namespace}/{other}") is None
+    for other in (
+        "active/042",
+        "active/0",
+        "active/42.",
+        "active/42.lock",
+        "active/42.Docs",
+        "active/42/x",
+        "recovered/42/x",
+        "active/",
+        "done/x",
+    ):
         assert refs.ticket_of(f"{namespace}/{other}") is None
 
 

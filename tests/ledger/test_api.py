@@ -18,6 +18,7 @@ import pytest
 from app.domain.model import ZERO_SHA
 from app.domain.record import MAX_BYTES, Record
 from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
+from app.domain.ticket_id import Child
 from app.emulator.client import Emulator
 from app.github.client import GitHub
 from app.github.errors import NotFound, RefsUndecided, ServerError
@@ -237,12 +238,13 @@ async def test_a_branch_moves_together_with_the_ledger_or_not_at_all(world: Worl
     assert world.refs() == {"active/42": won.entry.sha} == {"active/42": lost.now.entry.sha}
 
 
-async def test_the_index_lists_tickets_in_progress_and_nothing_else(world: World) -> None:
+async def test_the_index_lists_tickets_and_children_in_progress_and_nothing_else(world: World) -> None:
     base = await world.claimed()
     refs = world.writers.refs
-    for name in (refs.active(42) + ".docs-1", refs.active(7), refs.done(8), refs.active_prefix + "042"):
+    child = Child(42, "docs-1")
+    for name in (refs.active(child), refs.active(7), refs.done(8), refs.active_prefix + "042"):
         world.git("update-ref", name, base.entry.sha)
-    assert await world.ledger.active_tickets() == [(7, base.entry.sha), (42, base.entry.sha)]
+    assert await world.ledger.active_tickets() == [(ticket, base.entry.sha) for ticket in (7, 42, child)]
 
 
 async def test_a_refusal_of_updateRefs_is_learned_once(world: World) -> None:

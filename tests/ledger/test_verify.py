@@ -92,6 +92,7 @@ def test_without_lease_keys_the_tail_is_counted_as_unchecked_and_still_held_to_t
 FORGERIES: dict[str, Any] = {
     "schema": None,  # a newer schema is another answer, see below
     "ticket": 43,
+    "child": "docs-1",
     "sequence": 4,
     "status": "held",
     "lease": {"generation": 1, "nonce": "n1", "holder": "me", "login": "me", "claim_id_hash": "0" * 64,
