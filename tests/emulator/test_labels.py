@@ -82,6 +82,24 @@ def test_unknown_labels_on_an_issue_are_made_and_each_is_told_once(world: World,
     told = [(p["action"], p["label"]["name"]) for p in app.heard("issues") if "label" in p]
     assert told[:4] == [("labeled", "new"), ("labeled", "bug"), ("unlabeled", "new"), ("unlabeled", "bug")]
     assert len(told) == 8
+    assert [(p["action"], p["label"]["name"]) for p in app.heard("label")] == [
+        ("created", "new"),
+        ("created", "a"),
+        ("created", "b"),
+    ]
+
+
+def test_an_unfit_label_on_an_issue_makes_none(world: World, app: Listener) -> None:
+    url = f"{BASE}/issues/{world.emulator.issue(REPO, 'One')['number']}"
+    for names in (["fine", "x" * 51], ["fine", " "]):
+        refused = (
+            app.client.post(f"{url}/labels", json={"labels": names}),
+            app.client.patch(url, json={"labels": names}),
+            app.client.post(f"{BASE}/issues", json={"title": "t", "labels": names}),
+        )
+        assert [r.status_code for r in refused] == [422, 422, 422]
+    assert world.bot.get(f"{BASE}/labels/fine").status_code == 404
+    assert app.heard("label") == []
 
 
 def test_an_opened_issue_is_told_of_with_its_labels_and_people(world: World, app: Listener) -> None:

@@ -44,7 +44,7 @@ def open_issue(
         created_at=now,
         updated_at=now,
     )
-    issue.labels = find_labels(world, repo, labels)
+    issue.labels = find_labels(world, repo, labels, actor)
     issue.assignees = find_assignable(world, repo, assignees)[:MAX_ASSIGNEES]
     repo.issues[issue.number] = issue
     tell(world, issue, "opened", actor)

@@ -71,18 +71,19 @@ def delete_label(world: World, repo: Repository, label: Label, actor: Actor) -> 
 
 def add_labels(world: World, issue: Issue, names: list[str], actor: Actor) -> None:
     """Add labels; unknown ones are made, present ones are no change."""
-    for label in find_labels(world, issue.repo, names):
+    for label in find_labels(world, issue.repo, names, actor):
         if label not in issue.labels:
             issue.labels.append(label)
             touch(world, issue)
             tell_labeled(world, issue, label, actor)
 
 
-def find_labels(world: World, repo: Repository, names: list[str]) -> list[Label]:
-    """The labels of these names, each once; unknown ones are made."""
-    if not all(name.strip() for name in names):
-        raise invalid("Label", "name", "missing_field")
-    return list(dict.fromkeys(world.label(repo, name) for name in names))
+def find_labels(world: World, repo: Repository, names: list[str], actor: Actor) -> list[Label]:
+    """The labels of these names, each once; unknown ones are made, which is told. Raises 422, and makes none then."""
+    for name in names:
+        _check(name, None, None)
+    found = [repo.labels.get(name.lower()) or create_label(world, repo, actor, name, None, None) for name in names]
+    return list(dict.fromkeys(found))
 
 
 def tell_labeled(world: World, issue: Issue, label: Label, actor: Actor) -> None:
