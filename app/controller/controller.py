@@ -12,6 +12,7 @@ from app.controller.briefing import brief_of
 from app.controller.claiming import Claiming
 from app.controller.clock import Clock
 from app.controller.database import Database
+from app.controller.git_gate import GitGate
 from app.controller.heartbeats import Heartbeats
 from app.controller.holding import Holding
 from app.controller.journal import Journal
@@ -43,6 +44,9 @@ from app.domain.token import Claims
 from app.github.budget import counting
 from app.github.client import GitHub
 from app.github.errors import GitHubError
+from app.github.held_pack import HeldPack
+from app.github.relayed_push import PushReport, PushRequest
+from app.github.repository import Repository
 
 log = structlog.get_logger()
 
@@ -78,6 +82,7 @@ class Controller:
         self._views = Views(github, keys, heartbeats, witnessing)
         self._claiming = Claiming(self._views, journal, actor, keys, authors, pokes, resume=resume)
         self._holding = Holding(self._views, journal, projector, heartbeats, witnessing, pokes)
+        self._gate = GitGate(self._views, self._holding, heartbeats, witnessing, pokes)
         rounds = Rounds(self._views, journal, actor, projector, Reporter(projector), authors)
         self._rounds = rounds
         self._sweeper = Sweeper(github, self._views, pokes)
@@ -133,6 +138,27 @@ class Controller:
         with counting("heartbeat"):
             async with self._telling(owner, name, ticket):
                 return await self._holding.heartbeat(owner, name, ticket, claims, request)
+
+    async def lease(self, owner: str, name: str, ticket: TicketId, claims: Claims) -> Grant:
+        """The present lease's grant again, for its holder. Writes nothing. Raises Refused, GitHubError."""
+        with counting("lease"):
+            async with self._telling(owner, name, ticket):
+                return await self._claiming.granted(owner, name, ticket, claims)
+
+    async def git_access(self, owner: str, name: str, claims: Claims, *, to_push: bool) -> Repository:
+        """The repository, where the lease is the ticket's present one. Raises Refused, GitHubError."""
+        if to_push:
+            self._require_writes()
+        with counting("git"):
+            async with self._telling(owner, name, claims.ticket):
+                return await self._gate.admit(owner, name, claims, to_push=to_push)
+
+    async def git_push(self, owner: str, name: str, claims: Claims, request: PushRequest, pack: HeldPack) -> PushReport:
+        """Push what a holder's git sent, in one update with the ledger. Raises Refused, GitHubError."""
+        self._require_writes()
+        with counting("git"):
+            async with self._telling(owner, name, claims.ticket):
+                return await self._gate.push(owner, name, claims, request, pack)
 
     async def start_up(self) -> None:
         """Poke every ticket in progress, whatever events were lost. Failures are logged; the sweep comes again."""

@@ -140,7 +140,7 @@ class Holding:
         """Note that the holder lives. Reads the ledger, writes nothing to GitHub; the loop stamps the lease when half
         of its time is gone.
         """
-        repo, standing, highest = await self._standing(owner, name, ticket, claims)
+        repo, standing, highest = await self.standing(owner, name, ticket, claims)
         record = standing.record
         lease = _or_refuse(present_lease(record, claims, repository_id=repo.id, ticket=ticket))
         await self._heartbeats.beat(Holder(repo.id, str(ticket), lease.generation, lease.nonce))
@@ -156,14 +156,14 @@ class Holding:
             ledger_head=standing.entry.sha,
         )
 
-    async def _standing(
+    async def standing(
         self, owner: str, name: str, ticket: TicketId, claims: Claims
     ) -> tuple[Repository, Standing, list[Witness]]:
         """The ticket's ledger, and what the table knew of it, with as few requests as can be: one where the table can
         vouch for what stands. Raises Refused where the ledger cannot be used.
         """
         repo, ledger = await self._views.ledger(owner, name)
-        _require_own(claims, repo.id)
+        require_own(claims, repo.id)
         reading = await ledger.read(ticket)
         known = await self._witnessing.told_by_table(repo, ledger, ticket)
         if (
@@ -196,7 +196,7 @@ class Holding:
             if tried > 1:
                 await asyncio.sleep(random.uniform(0.05, 0.5))
             view = await self._views.look(owner, name, ticket)
-            _require_own(claims, view.repo.id)
+            require_own(claims, view.repo.id)
             standing = view.standing
             if standing is not None:
                 stored = standing.record.answered(request.key)
@@ -205,7 +205,7 @@ class Holding:
                     return WriteAnswer(**{**stored.answer, "repeated": True}), None, None
             if view.frozen is not None:
                 raise Refused(frozen_refusal(view))
-            _require_writable(view)
+            require_writable(view)
             if standing is None:
                 raise Refused(Blocked(Code.NOT_FOUND, "the ticket has no ledger", "claim it first"))
             lease = _or_refuse(present_lease(standing.record, claims, repository_id=view.repo.id, ticket=ticket))
@@ -256,7 +256,7 @@ class Holding:
         )
 
 
-def _require_own(claims: Claims, repository_id: int) -> None:
+def require_own(claims: Claims, repository_id: int) -> None:
     """A lease of one repository learns nothing about another: the answer is that of a repository that is not there."""
     if claims.repository_id != repository_id:
         raise Gone("Not Found", status=404)
@@ -266,7 +266,7 @@ def _unusable() -> Blocked:
     return Blocked(Code.FROZEN, "the ticket's ledger cannot be trusted", "a person has to look: see its pull request")
 
 
-def _require_writable(view: View) -> None:
+def require_writable(view: View) -> None:
     """Raises Refused where the policy does not let holders write."""
     policy = view.usable_policy
     if policy is None:

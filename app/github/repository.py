@@ -7,9 +7,10 @@ from app.github.objects import Objects
 from app.github.pulls import Pulls
 from app.github.queries import Queries
 from app.github.refs import Refs
+from app.github.smart_http import SmartHttp
 
 
-class Repository(Queries, Histories, Refs, Objects, Pulls, Comments, Checks):
+class Repository(Queries, Histories, Refs, Objects, Pulls, Comments, Checks, SmartHttp):
     """Given out by `GitHub.repository`. Reads are repeated when GitHub does not answer; writes are sent once, and
     raise `Unanswered` where GitHub may have carried them out unheard.
     """

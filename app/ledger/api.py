@@ -22,7 +22,7 @@ from app.github.errors import NotFound, ServerError, Unanswered
 from app.github.refs import Occupied, RefUpdate, RefValue
 from app.github.repository import Repository
 from app.ledger.chain import read_chain
-from app.ledger.codec import RECORD_FILE, Draft, Entry, NewerSchema, Unreadable, draft
+from app.ledger.codec import RECORD_FILE, Draft, Entry, NewerSchema, Unreadable, commit_sha, draft
 from app.ledger.fitting import fitted
 from app.ledger.moving import Move, Moved, Mover, Overtaken, RefusedUpdates
 from app.ledger.seals import LeaseSeal, PublicKeys, SecretsOfTicket, ServiceSealer
@@ -196,18 +196,7 @@ class ApiLedger:
         """
         self._must_fit(ticket, base, record, to)
         record = fitted(record, request)
-        made = draft(
-            ref=self.refs.at(to, ticket),
-            parent=base.entry.sha if base else None,
-            code_parent=code_parent,
-            record=record,
-            event=event,
-            repository_id=self._repo.id,
-            sealer=self._sealer,
-            request=request,
-            when=when,
-            nonce=secrets.token_hex(8),
-        )
+        made = self._draft(base, record, event, to=to, code_parent=code_parent, request=request, when=when)
         sha = await self._create(made)
         move = Move(
             updates=(*self._updates(ticket, base, to, sha), *also),
@@ -221,6 +210,48 @@ class ApiLedger:
         if isinstance(outcome, Overtaken):
             return Lost(await self.read(ticket), outcome.elsewhere)
         return Undecided(outcome.reason, sha)
+
+    def drafted(
+        self, base: Standing, record: Record, event: str, *, code_parent: str | None, when: datetime
+    ) -> tuple[Draft, str]:
+        """The sealed commit that puts `record` on top of an active ledger, and its id, for a push that carries it: its
+        objects and its command. `sequence` is set here. Nothing is sent. Raises as `write` does.
+        """
+        record = fitted(record.model_copy(update={"sequence": base.record.sequence + 1}))
+        self._must_fit(record.ticket_id, base, record, "active")
+        made = self._draft(base, record, event, to="active", code_parent=code_parent, request=None, when=when)
+        return made, commit_sha(made)
+
+    def accepted(self, base: Standing, entry: Entry) -> Standing:
+        """How the ledger stands once a push carried a drafted commit. Raises ValueError on a commit that is none."""
+        record = entry.record
+        if not isinstance(record, Record):
+            raise ValueError("only what was drafted here is believed without being read")
+        return self._standing_of(record.ticket_id, entry, record, base, "active")
+
+    def _draft(
+        self,
+        base: Standing | None,
+        record: Record,
+        event: str,
+        *,
+        to: Place,
+        code_parent: str | None,
+        request: str | None,
+        when: datetime,
+    ) -> Draft:
+        return draft(
+            ref=self.refs.at(to, record.ticket_id),
+            parent=base.entry.sha if base else None,
+            code_parent=code_parent,
+            record=record,
+            event=event,
+            repository_id=self._repo.id,
+            sealer=self._sealer,
+            request=request,
+            when=when,
+            nonce=secrets.token_hex(8),
+        )
 
     def _must_fit(self, ticket: TicketId, base: Standing | None, record: Record, to: Place) -> None:
         if record.ticket_id != ticket:

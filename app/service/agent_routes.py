@@ -88,11 +88,11 @@ _user_token = HTTPBearer(
     description="The token of the GitHub account that works. Asked of GitHub, never stored or logged.",
     auto_error=False,
 )
-_lease_token = HTTPBearer(
+LEASE_TOKEN = HTTPBearer(
     scheme_name="Lease token", description="The `lease_token` that a claim returned.", auto_error=False
 )
 
-_ERRORS = {
+ERRORS = {
     401: "The token is missing or is not accepted.",
     403: "The account or lease may not do this.",
     404: "No such repository or ticket that the caller may see.",
@@ -106,7 +106,7 @@ router = APIRouter(
     prefix=API + "/repos/{owner}/{repo}/tickets/{ticket}",
     tags=["agent"],
     route_class=StrictRoute,
-    responses={status: {"model": ErrorBody, "description": text} for status, text in _ERRORS.items()},
+    responses={status: {"model": ErrorBody, "description": text} for status, text in ERRORS.items()},
 )
 
 
@@ -137,7 +137,7 @@ async def claim(
     return await tickets.claim(owner, repo, ticket, body, login)
 
 
-@router.post("/evidence", summary="Report the workspace after a recovery", dependencies=[Security(_lease_token)])
+@router.post("/evidence", summary="Report the workspace after a recovery", dependencies=[Security(LEASE_TOKEN)])
 async def evidence(
     owner: Owner,
     repo: Repo,
@@ -152,7 +152,7 @@ async def evidence(
     return await tickets.evidence(owner, repo, ticket, claims, body)
 
 
-@router.post("/checkpoint", summary="Save what a successor must know", dependencies=[Security(_lease_token)])
+@router.post("/checkpoint", summary="Save what a successor must know", dependencies=[Security(LEASE_TOKEN)])
 async def checkpoint(
     owner: Owner,
     repo: Repo,
@@ -169,7 +169,7 @@ async def checkpoint(
     return await tickets.checkpoint(owner, repo, ticket, claims, body)
 
 
-@router.post("/heartbeat", summary="Say that the holder lives", dependencies=[Security(_lease_token)])
+@router.post("/heartbeat", summary="Say that the holder lives", dependencies=[Security(LEASE_TOKEN)])
 async def heartbeat(
     owner: Owner,
     repo: Repo,
@@ -184,7 +184,7 @@ async def heartbeat(
     return await tickets.heartbeat(owner, repo, ticket, claims, body)
 
 
-@router.post("/handoff", summary="Give the ticket back", dependencies=[Security(_lease_token)])
+@router.post("/handoff", summary="Give the ticket back", dependencies=[Security(LEASE_TOKEN)])
 async def handoff(
     owner: Owner,
     repo: Repo,

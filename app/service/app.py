@@ -1,4 +1,4 @@
-"""The web application: the agent API, the webhook's door, what the service says of itself."""
+"""The web application: the agent API, the git endpoint, the webhook's door, what the service says of itself."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -9,7 +9,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from app import __version__
-from app.service import agent_routes, status_routes
+from app.service import agent_routes, git_routes, lease_routes, status_routes
 from app.service.bodies import BoundedBodies
 from app.service.errors import install_error_handlers
 from app.service.running import Parts, Running, make_parts
@@ -72,5 +72,7 @@ def _face(lifespan: Any) -> FastAPI:
     app.add_middleware(BoundedBodies, prefix=agent_routes.API)
     app.router.routes.append(Route("/webhook", _WebhookDoor(), include_in_schema=False))
     app.include_router(agent_routes.router)
+    app.include_router(lease_routes.router)
+    app.include_router(git_routes.router)
     app.include_router(status_routes.router)
     return app
