@@ -12,7 +12,7 @@ import pytest
 
 from app.emulator.acts.refs import RefRefusal
 from app.emulator.inprocess import InProcess
-from app.emulator.repos import RefChange, TreeEntry
+from app.emulator.repos import GitRepo, RefChange, TreeEntry
 
 ZERO = "0" * 40
 Message = MutableMapping[str, Any]
@@ -76,6 +76,26 @@ async def test_git_is_the_real_repository(tmp_path: Path) -> None:
             github.git("dev/other")
         with pytest.raises(KeyError):
             github.push("dev/demo", "nobody", [])
+
+
+async def test_a_branch_of_the_trunk_costs_the_same_however_many_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with InProcess(tmp_path) as github:
+        token = await small_world(github)
+        await github.control("POST", "/commits", repo="dev/demo", files={"a": "b\n"})
+        listed: list[str] = []
+        every = GitRepo.refs
+
+        def counted(git: GitRepo, prefix: str = "refs/") -> list[tuple[str, str]]:
+            listed.append(prefix)
+            return every(git, prefix)
+
+        monkeypatch.setattr(GitRepo, "refs", counted)
+        async with github.client(token) as client:
+            body = {"ref": "refs/heads/new", "sha": github.git("dev/demo").branch("main")}
+            assert (await client.post("/repos/dev/demo/git/refs", json=body)).status_code == 201
+        assert listed == []
 
 
 async def test_webhooks_reach_an_application_of_this_process(tmp_path: Path) -> None:

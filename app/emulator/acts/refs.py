@@ -123,10 +123,7 @@ def _announce_push(world: World, repo: Repository, name: str, old: str, new: str
     created, deleted = old == ZERO, new == ZERO
     shas: list[str] = []
     if not deleted and git.commit(new) is not None:
-        revisions = [new, f"^{old}"] if not created and git.commit(old) is not None else [new]
-        if created and name != f"refs/heads/{repo.default_branch}":
-            revisions += [f"^{oid}" for ref, oid in git.refs("refs/heads/") if ref != name]
-        shas = git.log(*revisions)[:_MAX_COMMITS]
+        shas = _new_commits(repo, name, old, new)[:_MAX_COMMITS]
     payload: dict[str, Any] = {
         "ref": name,
         "before": old,
@@ -141,6 +138,20 @@ def _announce_push(world: World, repo: Repository, name: str, old: str, new: str
         "pusher": {"name": actor.account.login, "email": actor.account.email},
     }
     announce(world, repo, "push", payload, actor)
+
+
+def _new_commits(repo: Repository, name: str, old: str, new: str) -> list[str]:
+    """What a push tells of: of a new ref what no other branch has, of any other what it goes on by."""
+    git = repo.git
+    if old != ZERO:
+        return git.log(new, f"^{old}") if git.commit(old) is not None else git.log(new)
+    if name == f"refs/heads/{repo.default_branch}":
+        return git.log(new)
+    # Most branches begin where the default branch is or was: that is seen without looking at all the others.
+    trunk = git.branch(repo.default_branch)
+    if trunk is not None and git.is_ancestor(new, trunk):
+        return []
+    return git.log(new, *dict.fromkeys(f"^{oid}" for ref, oid in git.refs("refs/heads/") if ref != name))
 
 
 def _announce_ref(world: World, repo: Repository, name: str, old: str, new: str, actor: Actor) -> None:
