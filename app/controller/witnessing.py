@@ -11,6 +11,7 @@ from app.controller.keyring import Keyring
 from app.controller.witnesses import LedgerPoint, Witnesses
 from app.domain.external_id import parse as parse_external_id
 from app.domain.observation import Observation
+from app.domain.rebuild import Remembered
 from app.domain.report import Frozen
 from app.domain.sealed_body import SealedBody, body_preimage
 from app.domain.sealed_body import parse as parse_sealed_body
@@ -82,6 +83,21 @@ class Witnessing:
             body = parse_sealed_body(comment.body)
             if body is not None and self._is_sealed(body, repo.id, ticket):
                 yield from _told_by(body, f"comment {comment.id}")
+
+    async def remembered(
+        self, repo: Repository, ledger: ApiLedger, ticket: TicketId, observation: Observation
+    ) -> tuple[list[Remembered], list[Witness]]:
+        """What a ledger can be rebuilt from: the sealed bodies of comments and check-runs, and every witness."""
+        texts = [(f"check-run {run.id}", run.text or "") for run in observation.check_runs]
+        comments = [c for pull in observation.pulls for c in pull.comments] + list(observation.issue_comments)
+        texts += [(f"comment {comment.id}", comment.body) for comment in comments]
+        bodies = []
+        for source, text in texts:
+            body = parse_sealed_body(text)
+            if body is not None and self._is_sealed(body, repo.id, ticket):
+                bodies.append(Remembered(source, body.fields))
+        table = await self.told_by_table(repo, ledger, ticket)
+        return bodies, [*table, *self._told_by_github(repo, ticket, observation)]
 
     def _is_sealed(self, body: SealedBody, repository_id: int, ticket: TicketId) -> bool:
         seal = parse_seal(body.seal)

@@ -9,7 +9,7 @@ what was judged once, sound or damaged, is kept by its SHA and is not read again
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -207,6 +207,40 @@ class ApiLedger:
         outcome = await self._mover.carry_out(move)
         if isinstance(outcome, Moved):
             return Won(self._standing_of(ticket, made.entry(sha), record, base, to))
+        if isinstance(outcome, Overtaken):
+            return Lost(await self.read(ticket), outcome.elsewhere)
+        return Undecided(outcome.reason, sha)
+
+    async def heads(self, ticket: TicketId) -> dict[str, str]:
+        """What the ticket's refs point to, unjudged: full name → SHA of those that stand."""
+        names = (self.refs.active(ticket), self.refs.done(ticket))
+        return {name: found for name in names if (found := await self._repo.exact_ref(name)) is not None}
+
+    async def begin_anew(
+        self, ticket: TicketId, record: Record, *, heads: Mapping[str, str], event: str, when: datetime
+    ) -> Won | Lost | Undecided:
+        """Put a rebuilt record in the place of `heads`, which were read before they were judged, in one update from
+        exactly these; they are kept under `recovered/`. What `write` promises of lost answers and of two writers holds.
+        Raises ValueError on a record that nobody rebuilt, and as `write` does.
+        """
+        if record.rebuilt is None:
+            raise ValueError("a ledger is begun anew only by a person's word, which the record carries")
+        record = fitted(record)
+        to: Place = "done" if record.status in TERMINAL else "active"
+        made = self._draft(None, record, event, to=to, code_parent=None, request=None, when=when)
+        sha = await self._create(made)
+        here = self.refs.at(to, ticket)
+        updates = [RefUpdate(here, heads.get(here, ZERO_SHA), sha, force=True)]
+        updates += [RefUpdate(name, found, ZERO_SHA) for name, found in heads.items() if name != here]
+        for found in sorted(set(heads.values())):
+            kept = self.refs.recovered(ticket, found)
+            if await self._repo.exact_ref(kept) is None:
+                updates.append(RefUpdate(kept, ZERO_SHA, found))
+        outcome = await self._mover.carry_out(
+            Move(tuple(updates), sha, (self.refs.active(ticket), self.refs.done(ticket)), frozenset())
+        )
+        if isinstance(outcome, Moved):
+            return Won(self._standing_of(ticket, made.entry(sha), record, None, to))
         if isinstance(outcome, Overtaken):
             return Lost(await self.read(ticket), outcome.elsewhere)
         return Undecided(outcome.reason, sha)

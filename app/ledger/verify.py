@@ -127,7 +127,9 @@ def place_is_sound(active: Entry | None, done: Entry | None) -> Placed | Misplac
 
 
 def _is_newborn(entry: Entry) -> bool:
-    return entry.parent is None and isinstance(entry.record, Record) and entry.record.status == "unclaimed"
+    record = entry.record
+    # A rebuilt ledger begins anew too, but in one place: another stood there before.
+    return entry.parent is None and isinstance(record, Record) and record.status == "unclaimed" and not record.rebuilt
 
 
 def _coherent(entry: Entry, ticket: TicketId) -> Record | Tampered | Unreadable | NewerSchema:

@@ -84,7 +84,10 @@ def judge(
             )
             return Backwards(reason, witness)
     chain = [*(entry.sha for entry in entries), *earlier]
+    begun_at = record.rebuilt.sequence if record.rebuilt is not None else 0
     for witness in falling:
+        if witness.sequence < begun_at:
+            break  # of the history that a person had replaced
         depth = record.sequence - witness.sequence
         if depth < len(chain) and not chain[depth].startswith(witness.commit_prefix):
             return Forked(f"{witness.source} shows another commit at sequence {witness.sequence}", witness)

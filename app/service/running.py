@@ -15,6 +15,8 @@ from app.controller.keyring import Keyring
 from app.controller.pokes import PokeStore
 from app.controller.tables import pokes as pokes_table
 from app.github.budget import Meter
+from app.domain.rebuild import Rebuild
+from app.domain.ticket_id import TicketId
 from app.github.client import GitHub
 from app.github.clock import GitHubClock
 from app.service.agent_routes import Tickets
@@ -36,6 +38,9 @@ class Loop(Tickets, Protocol):
     async def start_up(self) -> None: ...
     async def work(self, stop: asyncio.Event) -> None: ...
 
+    async def rebuild(
+        self, owner: str, name: str, ticket: TicketId, *, by: str, accept_loss: bool, dry_run: bool
+    ) -> Rebuild: ...
 
 @dataclass(frozen=True)
 class Parts:

@@ -48,7 +48,7 @@ class LoopWorld:
         self.app = emulator.app("agent-recovery", permissions=PERMISSIONS, events=[])
         self.installation: int = emulator.installation("agent-recovery", "acme")["id"]
         self.ticket: int = emulator.issue(REPO, "Ripen the apples", author="wanda")["number"]
-        made = new_keys().settings()
+        made = self.key_settings = new_keys().settings()
         self.keys = Keyring(
             parse_seal_keys(made["AGENT_RECOVERY_SEAL_KEYS"]), parse_lease_keys(made["AGENT_RECOVERY_LEASE_KEYS"])
         )
