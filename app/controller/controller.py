@@ -20,10 +20,10 @@ from app.controller.keyring import Keyring
 from app.controller.loop import Loop
 from app.controller.pokes import PokeStore
 from app.controller.project import Projector
+from app.controller.rebuilding import Rebuilding
 from app.controller.reporting import Reporter
 from app.controller.round import Ended, Rounds
 from app.controller.sweep import Sweeper
-from app.controller.rebuilding import Rebuilding
 from app.controller.view import NoIssue, Views
 from app.controller.witnesses import Witnesses
 from app.controller.witnessing import Witnessing
@@ -40,12 +40,12 @@ from app.domain.agent_api import (
 from app.domain.brief import Brief
 from app.domain.keys import TicketKey
 from app.domain.outcome import Blocked, Code, Refused
+from app.domain.rebuild import Rebuild
 from app.domain.ticket_id import TicketId, number_of
 from app.domain.token import Claims
 from app.github.budget import counting
 from app.github.client import GitHub
 from app.github.errors import GitHubError
-from app.domain.rebuild import Rebuild
 from app.github.held_pack import HeldPack
 from app.github.relayed_push import PushReport, PushRequest
 from app.github.repository import Repository
@@ -87,6 +87,7 @@ class Controller:
         self._gate = GitGate(self._views, self._holding, heartbeats, witnessing, pokes)
         rounds = Rounds(self._views, journal, actor, projector, Reporter(projector), authors)
         self._rounds = rounds
+        self._rebuilding = Rebuilding(self._views, witnessing)
         self._sweeper = Sweeper(github, self._views, pokes)
         self._loop = Loop(rounds, self._sweeper, pokes, clock, workers)
 
@@ -95,7 +96,6 @@ class Controller:
         self._require_writes()
         with counting("claim"):
             async with self._telling(owner, name, ticket), _naming(ticket):
-        self._rebuilding = Rebuilding(self._views, witnessing)
                 return await self._claiming.claim(owner, name, ticket, request, login)
 
     async def brief(self, owner: str, name: str, ticket: TicketId) -> Brief:
@@ -163,23 +163,6 @@ class Controller:
             async with self._telling(owner, name, claims.ticket):
                 return await self._gate.push(owner, name, claims, request, pack)
 
-    async def start_up(self) -> None:
-        """Poke every ticket in progress, whatever events were lost. Failures are logged; the sweep comes again."""
-        try:
-            poked = await self._sweeper.sweep()
-        except GitHubError as error:
-            log.warning("start-up sweep not finished", error=str(error))
-        else:
-            log.info("start-up sweep", poked=poked)
-
-    async def round(self, key: TicketKey) -> Ended:
-        """Run one key's round now, as a worker of the loop would. Raises GitHubError."""
-        return await self._rounds.run(key)
-
-    async def work(self, stop: asyncio.Event) -> None:
-        """Run the loop until `stop` is set. With writes off pokes are kept and nothing is run."""
-        if self._writes:
-            await self._loop.run(stop)
     async def rebuild(
         self, owner: str, name: str, ticket: TicketId, *, by: str, accept_loss: bool = False, dry_run: bool = False
     ) -> Rebuild:
@@ -210,56 +193,6 @@ class Controller:
         """Run the loop until `stop` is set. With writes off pokes are kept and nothing is run."""
         if self._writes:
             await self._loop.run(stop)
-    async def rebuild(
-        self, owner: str, name: str, ticket: TicketId, *, by: str, accept_loss: bool = False, dry_run: bool = False
-    ) -> Rebuild:
-        """Begin a frozen ledger anew, because the person `by` says so. Raises Refused, GitHubError."""
-        self._require_writes()
-        with counting("rebuild"):
-            async with _naming(ticket):
-                made = await self._rebuilding.rebuild(
-                    owner, name, ticket, by=by, accept_loss=accept_loss, dry_run=dry_run
-                )
-        await self._pokes.poke(str(TicketKey(f"{owner}/{name}", ticket)))
-        return made
-
-    async def intend_effect(
-        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: EffectIntent
-    ) -> WriteAnswer:
-        """Write down what is meant to be done outside Git. Raises Refused, GitHubError."""
-        self._require_writes()
-        with counting("effect"):
-            return await self._effecting.intend(owner, name, ticket, claims, request)
-
-    async def dispatch_effect(
-        self, owner: str, name: str, ticket: TicketId, claims: Claims, key: str, request: EffectDispatch
-    ) -> WriteAnswer:
-        """Let one execution of an effect through. Raises Refused, GitHubError."""
-        self._require_writes()
-        with counting("effect"):
-            return await self._effecting.dispatch(owner, name, ticket, claims, key, request)
-
-    async def report_effect(
-        self, owner: str, name: str, ticket: TicketId, claims: Claims, key: str, request: EffectOutcome
-    ) -> WriteAnswer:
-        """Write down how an effect ended. Raises Refused, GitHubError."""
-        self._require_writes()
-        with counting("effect"):
-            return await self._effecting.result(owner, name, ticket, claims, key, request)
-
-    async def probe_effect(
-        self, owner: str, name: str, ticket: TicketId, claims: Claims, key: str, request: EffectLook
-    ) -> WriteAnswer:
-        """Look whether an effect happened, and write that down. Raises Refused, GitHubError."""
-        self._require_writes()
-        with counting("effect"):
-            return await self._effecting.probe(owner, name, ticket, claims, key, request)
-
-    async def effects(self, owner: str, name: str, ticket: TicketId, claims: Claims) -> EffectList:
-        """The effects of a ticket, for its holder. Writes nothing. Raises Refused, GitHubError."""
-        with counting("effect"):
-            return await self._effecting.known(owner, name, ticket, claims)
-
         else:
             await stop.wait()
 

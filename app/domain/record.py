@@ -160,6 +160,16 @@ class Work(Stored):
     base_sha: Sha
 
 
+class Rebuilt(Stored):
+    """A person had the ledger begun anew, because what stood in its place could not be trusted any more. Whatever was
+    witnessed below `sequence` is another history.
+    """
+
+    by: str
+    at: Instant
+    sequence: int
+
+
 class Record(Stored):
     """One ledger commit's content. Frozen; a change is a new record with `sequence` + 1."""
 
@@ -196,6 +206,7 @@ class Rebuilt(Stored):
     validations: tuple[dict[str, Any], ...] = ()
     attempts: Attempts = Attempts()
     intent: Intent | None = None
+    rebuilt: Rebuilt | None = None
     approvals: tuple[dict[str, Any], ...] = ()
     round: Round | None = None
     open: tuple[Permit, ...] = ()

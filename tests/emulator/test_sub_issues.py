@@ -118,6 +118,53 @@ def test_another_repository_of_the_owner_will_do_another_owner_not(world: World,
     assert refused.json()["message"] == FAILED + "A sub-issue belongs to the owner of its parent"
 
 
+def test_a_pull_request_is_no_part_of_an_issue(world: World, tree: Tree) -> None:
+    pull = world.open_pull()
+    as_issue = world.bot.get(f"/repos/{REPO}/issues/{pull['number']}").json()["id"]
+    refused = tree.app.client.post(tree.url("P"), json={"sub_issue_id": as_issue})
+    assert (refused.status_code, refused.json()["message"]) == (404, "The provided sub-issue does not exist")
+    answer = tree.app.graphql(ADD, p=tree.issues["P"]["node_id"], c=pull["node_id"])
+    assert answer["errors"][0]["type"] == "NOT_FOUND"
+    assert tree.children("P") == []
+
+
+LINKS = """query($i:ID!){node(id:$i){... on Issue{parent{title} subIssues(first:3){totalCount nodes{title}}
+  blockedBy(first:3){totalCount nodes{title}} blocking(first:3){totalCount}
+  timelineItems(first:9){totalCount nodes{__typename}}}}}"""
+
+
+def test_what_is_hidden_is_named_to_nobody_who_may_not_see_it(world: World, tree: Tree) -> None:
+    world.emulator.repo("octo", "secret", private=True)
+    hidden = [world.emulator.issue("octo/secret", f"H{n}", body=f"see {REPO}#1") for n in range(4)]
+    one = f"/repos/{REPO}/issues/{tree.issues['P']['number']}"
+    inside = "/repos/octo/secret/issues"
+    for url, body in (
+        (f"{one}/sub_issues", {"sub_issue_id": hidden[0]["id"]}),
+        (f"{inside}/2/sub_issues", {"sub_issue_id": tree.issues["P"]["id"]}),
+        (f"{one}/dependencies/blocked_by", {"issue_id": hidden[2]["id"]}),
+        (f"{inside}/4/dependencies/blocked_by", {"issue_id": tree.issues["P"]["id"]}),
+    ):
+        assert tree.app.client.post(url, json=body).status_code == 201
+    node = tree.issues["P"]["node_id"]
+    known = tree.app.graphql(LINKS, i=node)["data"]["node"]
+    assert (known["parent"], known["subIssues"]["nodes"]) == ({"title": "H1"}, [{"title": "H0"}])
+    # Four references and four links; GraphQL's schema here has no entries for the links between blockers.
+    assert (known["timelineItems"]["totalCount"], len(tree.app.client.get(f"{one}/timeline").json())) == (6, 8)
+    nothing = {"totalCount": 0, "nodes": []}
+    seen = world.graphql(LINKS, world.dev, i=node)["data"]["node"]
+    assert seen == {
+        "parent": None,
+        "subIssues": nothing,
+        "blockedBy": nothing,
+        "blocking": {"totalCount": 0},
+        "timelineItems": nothing,
+    }
+    for path in ("timeline", "events", "sub_issues", "dependencies/blocked_by", "dependencies/blocking"):
+        assert world.dev.get(f"{one}/{path}").json() == []
+    assert world.dev.get(f"{one}/parent").status_code == 404
+    assert world.dev.get(f"/repos/{REPO}/issues/events").json() == []
+
+
 def test_order_is_changed_by_a_neighbour(tree: Tree) -> None:
     for child in "ABC":
         tree.add("P", child)

@@ -34,13 +34,19 @@ class IssueLinkMutations(MutationBase):
     A refusal's type is VALIDATION where an Issue may not be linked, as GitHub answers.
     """
 
-    def _writable(self, value: str) -> Issue:
+    def _plain(self, value: str) -> Issue:
         issue: Issue = self._find(value, Issue, "Issue")
+        if issue.is_pull:
+            raise GraphQLRefusal("NOT_FOUND", f"Could not resolve to Issue node with the global id of '{value}'.")
+        return issue
+
+    def _writable(self, value: str) -> Issue:
+        issue = self._plain(value)
         require(self.request.identity, issue.repo, "write", "issues")
         return issue
 
     def _other(self, value: str) -> Issue:
-        issue: Issue = self._find(value, Issue, "Issue")
+        issue = self._plain(value)
         require(self.request.identity, issue.repo, "read", "issues")
         return issue
 

@@ -8,6 +8,7 @@ from app.emulator.graphql.connections import connection
 from app.emulator.graphql.git_views import ref_thing
 from app.emulator.graphql.reaction_views import reaction_groups, reactions
 from app.emulator.graphql.views import View, shows, view, viewer_of
+from app.emulator.hidden import seen_issues
 from app.emulator.render_issues import sub_issues_summary
 from app.emulator.state import Comment, ContentEdit, Issue, LinkedBranch, Milestone, Repository
 
@@ -53,10 +54,11 @@ class IssueLinkFields(EditsFields):
 
     @property
     def parent(self) -> Any:
-        return view(self.request, self.thing.parent)
+        above = self.thing.parent
+        return view(self.request, above) if above is not None and self.request.identity.sees(above.repo) else None
 
     def subIssues(self, info: Any, **page: Any) -> Any:
-        return connection("subIssues", self.thing.sub_issues, viewer_of(self.request), **page)
+        return self._seen("subIssues", self.thing.sub_issues, page)
 
     @property
     def subIssuesSummary(self) -> dict[str, int]:
@@ -68,10 +70,14 @@ class IssueLinkFields(EditsFields):
         }
 
     def blockedBy(self, info: Any, **page: Any) -> Any:
-        return connection("blockedBy", self.thing.blocked_by, viewer_of(self.request), **page)
+        return self._seen("blockedBy", self.thing.blocked_by, page)
 
     def blocking(self, info: Any, **page: Any) -> Any:
-        return connection("blocking", self.thing.blocking, viewer_of(self.request), **page)
+        return self._seen("blocking", self.thing.blocking, page)
+
+    def _seen(self, field: str, issues: list[Issue], page: dict[str, Any]) -> Any:
+        """A list of other Issues, as far as the viewer may know of them."""
+        return connection(field, seen_issues(self.request.identity, issues), viewer_of(self.request), **page)
 
     def linkedBranches(self, info: Any, **page: Any) -> Any:
         return connection("linkedBranches", self.thing.linked_branches, viewer_of(self.request), **page)

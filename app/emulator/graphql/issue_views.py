@@ -14,6 +14,7 @@ from app.emulator.graphql.project_views import ProjectContentFields
 from app.emulator.graphql.repository_views import AssignableFields
 from app.emulator.graphql.timeline_views import TYPE_OF, TimelineThing
 from app.emulator.graphql.views import View, shows, view, viewer_of
+from app.emulator.hidden import seen_entries, seen_issues
 from app.emulator.people import association
 from app.emulator.state import Comment, Issue, Label, PullRequest
 
@@ -139,7 +140,7 @@ class IssueView(EditedView, IssueLinkFields, ProjectContentFields, AssignableFie
         skip: int | None = None,
         **page: Any,
     ) -> Any:
-        known = [e for e in self.thing.timeline if e.event in TYPE_OF]
+        known = [e for e in seen_entries(self.request.identity, self.thing.timeline) if e.event in TYPE_OF]
         found = [e for e in known if itemTypes is None or _type_constant(TYPE_OF[e.event]) in itemTypes]
         found = [e for e in found if since is None or e.created_at >= since][skip or 0 :]
 
@@ -171,7 +172,7 @@ class IssueView(EditedView, IssueLinkFields, ProjectContentFields, AssignableFie
             for p in pulls_closing(self.request.world, self.thing)
             if p.merged or includeClosedPrs or p.state == "open"
         ]
-        seen = [p for p in found if self.request.identity.sees(p.repo)]
+        seen = seen_issues(self.request.identity, found)
         return connection("closedByPullRequestsReferences", seen, viewer_of(self.request), **page)
 
 

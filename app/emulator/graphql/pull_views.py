@@ -16,6 +16,7 @@ from app.emulator.graphql.issue_views import IssueView
 from app.emulator.graphql.queue_views import QueuedFields
 from app.emulator.graphql.review_views import ReviewedFields
 from app.emulator.graphql.views import shows, view, viewer_of
+from app.emulator.hidden import seen_issues
 from app.emulator.ids import node_id
 from app.emulator.maintainers import may_push_to
 from app.emulator.merge_state import TrialMerge, mergeable_state
@@ -195,4 +196,5 @@ class PullRequestView(ReviewedFields, QueuedFields, IssueView):
         self, info: Any, orderBy: dict[str, Any] | None = None, userLinkedOnly: bool = False, **page: Any
     ) -> Any:
         linked = linked_issues(self.request.world, self.thing, by_hand_only=userLinkedOnly)
-        return connection("closingIssuesReferences", ordered(linked, orderBy), viewer_of(self.request), **page)
+        seen = seen_issues(self.request.identity, linked)
+        return connection("closingIssuesReferences", ordered(seen, orderBy), viewer_of(self.request), **page)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.emulator.acts import dependencies as acts
 from app.emulator.errors import not_found
+from app.emulator.hidden import seen_issues
 from app.emulator.rest.table import find_issue, find_issue_by_id, open_repo, render, routes
 from app.emulator.routing import Request, Response, paginated
 from app.emulator.state import Issue
@@ -27,7 +28,7 @@ def _by_id(request: Request, issue_id: int) -> Issue:
 
 
 def _listed(request: Request, issues: list[Issue]) -> Response:
-    seen = [i for i in issues if request.identity.sees(i.repo)]
+    seen = seen_issues(request.identity, issues)
     return paginated(request, seen, render(request).issue_with_repository)
 
 

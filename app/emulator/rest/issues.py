@@ -12,6 +12,7 @@ from app.emulator.acts.locking import lock, unlock
 from app.emulator.acts.milestones import set_milestone
 from app.emulator.auth import require
 from app.emulator.errors import ApiError, invalid, not_found
+from app.emulator.hidden import seen_entries
 from app.emulator.rest.table import accepted, find_issue, names, open_repo, render, routes, writing_level
 from app.emulator.routing import Body, Request, Response, paginated
 from app.emulator.search import in_milestone
@@ -178,7 +179,8 @@ def timeline(request: Request, owner: str, repo: str, number: str) -> Response:
     found = open_repo(request, owner, repo, "read")
     target = find_issue(request, found, number)
     shown = render(request)
-    return paginated(request, target.timeline, lambda e: shown.timeline_event(e, target))
+    listed = seen_entries(request.identity, target.timeline)
+    return paginated(request, listed, lambda e: shown.timeline_event(e, target))
 
 
 @routes.add("GET", "/repos/{owner}/{repo}/issues/{number:int}/events")
@@ -186,7 +188,7 @@ def issue_events(request: Request, owner: str, repo: str, number: str) -> Respon
     found = open_repo(request, owner, repo, "read")
     target = find_issue(request, found, number)
     shown = render(request)
-    listed = [e for e in target.timeline if _is_event(e)]
+    listed = [e for e in seen_entries(request.identity, target.timeline) if _is_event(e)]
     return paginated(request, listed, lambda e: _as_event(shown.timeline_event(e, target)))
 
 
@@ -197,7 +199,8 @@ def _is_event(entry: TimelineEvent) -> bool:
 @routes.add("GET", "/repos/{owner}/{repo}/issues/events")
 def repository_events(request: Request, owner: str, repo: str) -> Response:
     found = open_repo(request, owner, repo, "read", "issues")
-    entries = [(e, i) for i in found.issues.values() for e in i.timeline if _is_event(e)]
+    issues = found.issues.values()
+    entries = [(e, i) for i in issues for e in seen_entries(request.identity, i.timeline) if _is_event(e)]
     entries.sort(key=lambda pair: pair[0].id, reverse=True)
     return paginated(request, entries, lambda pair: _event_of_issue(request, *pair))
 
@@ -206,7 +209,7 @@ def repository_events(request: Request, owner: str, repo: str) -> Response:
 def repository_event(request: Request, owner: str, repo: str, event_id: str) -> Response:
     found = open_repo(request, owner, repo, "read", "issues", "pull_requests")
     for issue in found.issues.values():
-        for entry in issue.timeline:
+        for entry in seen_entries(request.identity, issue.timeline):
             if entry.id == int(event_id) and _is_event(entry):
                 return Response.json(_event_of_issue(request, entry, issue))
     raise not_found()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.emulator.acts import sub_issues as acts
 from app.emulator.errors import ApiError, not_found
+from app.emulator.hidden import seen_issues
 from app.emulator.rest.table import find_issue, find_issue_by_id, open_repo, render, routes
 from app.emulator.routing import Request, Response, paginated
 from app.emulator.state import Issue
@@ -21,7 +22,7 @@ def _plain(request: Request, owner: str, repo: str, number: str, level: str = "r
 
 def _child(request: Request, member: str = "sub_issue_id") -> Issue:
     child = find_issue_by_id(request, request.body.need(member, int))
-    if child is None:
+    if child is None or child.is_pull:
         raise ApiError(404, "The provided sub-issue does not exist")
     return child
 
@@ -29,7 +30,7 @@ def _child(request: Request, member: str = "sub_issue_id") -> Issue:
 @routes.add("GET", _ISSUE + "/sub_issues")
 def sub_issues(request: Request, owner: str, repo: str, number: str) -> Response:
     parent = _plain(request, owner, repo, number)
-    seen = [s for s in parent.sub_issues if request.identity.sees(s.repo)]
+    seen = seen_issues(request.identity, parent.sub_issues)
     return paginated(request, seen, render(request).issue_with_repository)
 
 
