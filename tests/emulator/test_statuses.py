@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from emulated import ALL, EVENTS, World, git, rest
 from guarded import BASE, admin, check, checks_rule, merge, refusal, ruleset, status
+
+from app.emulator.acts import statuses
+from app.emulator.inprocess import InProcess
 
 
 def complaint(answer: Any) -> str:
@@ -39,6 +43,24 @@ def test_a_status_names_its_commit_in_full(world: World, name: str) -> None:
     assert refused.json()["errors"] == [
         {"resource": "Status", "code": "custom", "field": "sha", "message": "sha must be a 40 character SHA1"}
     ]
+
+
+async def test_a_context_of_a_commit_holds_no_more_than_its_maximum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert statuses.MAX_STATUSES == 1000
+    monkeypatch.setattr(statuses, "MAX_STATUSES", 2)
+    async with InProcess(tmp_path) as github:
+        token = str((await github.control("POST", "/users", login="dev"))["token"])
+        await github.control("POST", "/repos", owner="dev", name="demo")
+        async with github.client(token) as client:
+            url = f"/repos/dev/demo/statuses/{github.git('dev/demo').branch('main')}"
+            said = [
+                await client.post(url, json={"state": "success", "context": c}) for c in ("ci", "ci", "CI", "other")
+            ]
+    assert [answer.status_code for answer in said] == [201, 201, 422, 201]
+    (error,) = said[2].json()["errors"]
+    assert error["message"] == "This SHA and context has reached the maximum number of statuses."
 
 
 def test_lists_and_the_combined_state(world: World) -> None:
