@@ -33,7 +33,6 @@ ROOMS = {
     "serve": Room("app.service.cli", "server", "Run the service: webhooks, agent API, the loop."),
     "keys": Room("app.service.cli", "server", "Make the operator's keys."),
     "rebuild": Room("app.service.rebuild_cli", "server", "Begin a frozen ticket's ledger anew, by a person's word."),
-    "rebuild": Room("app.service.rebuild_cli", "server", "Begin a frozen ticket's ledger anew, by a person's word."),
     "doctor": Room("app.doctor.cli", "server", "Try on a sandbox repository whether GitHub behaves as relied on."),
     "demo": Room("app.drill.cli", "server,emulator,drill", "Play the story of a recovery on a GitHub on this machine."),
     "audit": Room("app.drill.audit.cli", "drill", "Look for contradictions between tickets and their ledgers."),

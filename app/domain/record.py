@@ -175,16 +175,6 @@ class Record(Stored):
 
     model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
 
-class Rebuilt(Stored):
-    """A person had the ledger begun anew, because what stood in its place could not be trusted any more. Whatever was
-    witnessed below `sequence` is another history.
-    """
-
-    by: str
-    at: Instant
-    sequence: int
-
-
     schema_: int = Field(default=SCHEMA, alias="schema")
     ticket: int
     """The Issue's number: a child's is its parent's."""
@@ -217,7 +207,6 @@ class Rebuilt(Stored):
     @property
     def ticket_id(self) -> TicketId:
         """Whose ledger this is."""
-    rebuilt: Rebuilt | None = None
         return self.ticket if self.child is None else Child(self.ticket, self.child)
 
     @property

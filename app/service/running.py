@@ -14,9 +14,9 @@ from app.controller.database import Database
 from app.controller.keyring import Keyring
 from app.controller.pokes import PokeStore
 from app.controller.tables import pokes as pokes_table
-from app.github.budget import Meter
 from app.domain.rebuild import Rebuild
 from app.domain.ticket_id import TicketId
+from app.github.budget import Meter
 from app.github.client import GitHub
 from app.github.clock import GitHubClock
 from app.service.agent_routes import Tickets
@@ -36,11 +36,11 @@ class Loop(Tickets, Protocol):
     """The loop as the service runs it: the calls about a ticket, the sweep of start-up, the workers."""
 
     async def start_up(self) -> None: ...
-    async def work(self, stop: asyncio.Event) -> None: ...
-
     async def rebuild(
         self, owner: str, name: str, ticket: TicketId, *, by: str, accept_loss: bool, dry_run: bool
     ) -> Rebuild: ...
+    async def work(self, stop: asyncio.Event) -> None: ...
+
 
 @dataclass(frozen=True)
 class Parts:
