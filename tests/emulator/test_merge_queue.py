@@ -112,6 +112,22 @@ def test_an_entry_lands_when_its_own_head_is_green(world: World) -> None:
     assert kinds == ["added_to_merge_queue", "merged", "closed", "removed_from_merge_queue"]
 
 
+@pytest.mark.parametrize("method", ["MERGE", "SQUASH", "REBASE"])
+def test_what_is_queued_again_is_another_commit_that_no_old_check_judges(world: World, method: str) -> None:
+    world.emulator.freeze_clock()
+    queue(world, merge_method=method)
+    pull = ready(world)
+    enqueue(world, pull)
+    (first,) = built(world)
+    check(world, first["headCommit"]["oid"], "ci", "failure")
+    until(world, lambda: entries(world) == [])
+    enqueue(world, pull)
+    (second,) = built(world)
+    assert second["headCommit"]["oid"] != first["headCommit"]["oid"]
+    check(world, second["headCommit"]["oid"], "ci")
+    until(world, lambda: world.pull(pull["number"])["merged"])
+
+
 def test_entries_are_built_on_one_another_and_land_in_order(world: World) -> None:
     queue(world)
     first, second = ready(world), ready(world, "43-y", {"b.txt": "2\n"})

@@ -7,6 +7,7 @@ it are built anew. Source: "Managing a merge queue" and the parameters of the ``
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from app.emulator.acts.branch_rules import merge_queue_rule, queue_violations, required_checks
@@ -147,8 +148,8 @@ def _build(world: World, queue: list[QueueEntry], rule: dict[str, Any], bot: Act
             if merged_tree(repo.git, tip, entry.pull.head_sha) is None:
                 dequeue(world, entry, "MERGE_CONFLICT", bot)
                 return True
-            order = MergeOrder(rule["merge_method"].lower())
-            entry.base_sha, entry.head_sha = tip, landing_commit(world, entry.pull, bot, order, tip)
+            method = rule["merge_method"].lower()
+            entry.base_sha, entry.head_sha = tip, _unjudged_commit(world, entry.pull, bot, method, tip)
             entry.head_ref = f"refs/heads/gh-readonly-queue/{branch}/pr-{entry.pull.number}-{tip}"
             entry.state, entry.checks_since = "AWAITING_CHECKS", world.clock.now()
             change = RefChange(entry.head_ref, ZERO, entry.head_sha)
@@ -158,6 +159,17 @@ def _build(world: World, queue: list[QueueEntry], rule: dict[str, Any], bot: Act
         assert entry.head_sha is not None
         tip = entry.head_sha
     return False
+
+
+def _unjudged_commit(world: World, pull: PullRequest, bot: Actor, method: str, base: str) -> str:
+    """What would land, as a commit that no check has seen: built anew within a second, or under a clock that stands
+    still, it would be the one of the time before, and its old checks would judge it."""
+    repo, order = pull.repo, MergeOrder(method)
+    judged = {s.head_sha for s in repo.suites} | {s.sha for s in repo.statuses}
+    # Rebased commits that the base has already leave the base as it is, whenever they are built.
+    while (commit := landing_commit(world, pull, bot, order, base)) in judged and commit != base:
+        order = replace(order, later_s=order.later_s + 1)
+    return commit
 
 
 def _verdict(world: World, entry: QueueEntry, rule: dict[str, Any]) -> str:

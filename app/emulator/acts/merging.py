@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+import pygit2
+
 from app.emulator.acts.branch_rules import merge_refusal
 from app.emulator.acts.following import landed, tell_landed
 from app.emulator.acts.merge_messages import merge_message, squash_message
@@ -33,6 +35,8 @@ class MergeOrder:
     message: str | None = None
     expected_head: str | None = None
     author_email: str | None = None
+    # Committed this much later than now, so that what was built once before is another commit.
+    later_s: int = 0
 
 
 def merge(world: World, pull: PullRequest, actor: Actor, order: MergeOrder) -> str:
@@ -117,8 +121,10 @@ def landing_commit(world: World, pull: PullRequest, actor: Actor, order: MergeOr
     git = pull.repo.git
     author, web = signature_of(world, actor.account, order.author_email), web_signature(world)
     commits = commits_between(git, base, pull.head_sha)
+    web = pygit2.Signature(web.name, web.email, web.time + order.later_s, 0)
     if order.method == "rebase":
         # Rebased commits are the merger's, not GitHub's: they cannot be signed.
+        author = pygit2.Signature(author.name, author.email, author.time + order.later_s, 0)
         tip = replay(git, commits, base, author)
         if tip is None:
             raise ApiError(405, "This branch can't be rebased")
