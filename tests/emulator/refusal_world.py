@@ -63,7 +63,9 @@ def as_markdown() -> str:
         "# What the emulated GitHub refuses",
         "",
         "Every row is a test (`tests/emulator/test_refusals.py`); `tests/emulator/write_refusals.py` writes the page.",
-        "Names in braces stand for what the test's world has; `app` is an App with every permission.",
+        "Names in braces stand for what the test's world has; `app` is an App with every permission. GraphQL refuses",
+        "with 200 and a type; of git it is told how it ended. `PullRequest head invalid` is an error's resource, field",
+        "and code.",
     ]
     for subject in dict.fromkeys(row.subject for row in rows()):
         lines += ["", f"## {subject.capitalize()}", "", "| call | who | answer | known from |", "|---|---|---|---|"]
