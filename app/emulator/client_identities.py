@@ -54,6 +54,10 @@ class IdentityCalls:
         """End a token at once."""
         self._post("/tokens/revoke", token=token)
 
+    def delete_user(self: Calls, login: str) -> None:
+        """Let a person delete the account; what it wrote stays."""
+        self._object("DELETE", f"/users/{login}")
+
     def accept_permissions(self: Calls, installation: int) -> Json:
         """Let an installation accept what its App asks for now."""
         return self._post(f"/installations/{installation}/accept")

@@ -11,7 +11,7 @@ from app.emulator.control import router
 from app.emulator.errors import ApiError
 from app.emulator.render import Render
 from app.emulator.routing import Request
-from app.emulator.state import Account, Actor, App, Installation, Repository
+from app.emulator.state import Account, Actor, App, Installation, PullRequest, Repository
 from app.emulator.world import World
 
 if TYPE_CHECKING:
@@ -109,6 +109,28 @@ def uninstall(server: Server, request: Request, number: str) -> Any:
     installation = _installation(server.world, number)
     installations.uninstall(server.world, installation)
     return {"id": installation.id}
+
+
+@router.add("DELETE", "/users/{login}")
+def delete_user(server: Server, request: Request, login: str) -> Any:
+    """A person deletes the account: tokens and roles end, what was written stays and its author is nobody's."""
+    world = server.world
+    account = account_of(world, login)
+    if account.type != "User" or any(repo.owner is account for repo in world.repos.values()):
+        raise ApiError(422, "Only a person without repositories can be deleted")
+    account.gone = True
+    del world.accounts[account.login.lower()]
+    for token in world.tokens.values():
+        if token.user is account:
+            token.revoked = True
+    for repo in world.repos.values():
+        repo.collaborators.pop(account.login.lower(), None)
+        for issue in repo.issues.values():
+            issue.assignees = [person for person in issue.assignees if person is not account]
+            if isinstance(issue, PullRequest):
+                waits = issue.requested_reviewers
+                issue.requested_reviewers = [person for person in waits if person is not account]
+    return {"login": account.login, "id": account.id}
 
 
 @router.add("POST", "/repos/{owner}/{name}/rename")

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+# The account that stands for all that were deleted (api.github.com/users/ghost).
+GHOST = Account(10137, "ghost", "User", "2008-05-13T06:14:25Z")
+
 
 class PeopleRender:
     """The part of the renderer that shows who acts; the rest of it is in :mod:`app.emulator.render`."""
@@ -22,7 +25,8 @@ class PeopleRender:
     api: str
 
     def account(self, account: Account) -> Json:
-        """A person, bot or organization as every owner, author and actor is shown."""
+        """A person, bot or organization as every owner, author and actor is shown; "ghost" for one that is gone."""
+        account = GHOST if account.gone else account
         name = account.login
         # A bot's login has brackets; in addresses they are encoded.
         url = f"{self.api}/users/{quote(name, safe='')}"

@@ -23,6 +23,12 @@ class Renders(Protocol):
         """An account."""
 
 
+def _author(account: Account, render: Renders) -> Json | None:
+    """Reviews and their comments name nobody where everything else names "ghost" (slapperwan/gh4a#1102,
+    hub4j/github-api#771, NixOS/nixpkgs#436777)."""
+    return None if account.gone else render.account(account)
+
+
 def show_review(review: Review, render: Renders) -> Json:
     """A review; a pending one has no time of submission."""
     pull = review.pull
@@ -31,7 +37,7 @@ def show_review(review: Review, render: Renders) -> Json:
     shown: Json = {
         "id": review.id,
         "node_id": review.node_id,
-        "user": render.account(review.author),
+        "user": _author(review.author, render),
         "body": review.body,
         "state": review.state,
         "html_url": html,
@@ -69,7 +75,7 @@ def show_review_comment(comment: ReviewComment, render: Renders) -> Json:
         "original_position": position,
         "commit_id": pull.head_sha,
         "original_commit_id": comment.commit_id,
-        "user": render.account(comment.author),
+        "user": _author(comment.author, render),
         "body": comment.body,
         "created_at": comment.created_at,
         "updated_at": comment.updated_at,

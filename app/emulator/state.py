@@ -25,6 +25,8 @@ class Account:
     type: Literal["User", "Organization", "Bot"]
     created_at: str
     name: str | None = None
+    gone: bool = False
+    """The account was deleted; what it wrote stays."""
 
     @property
     def node_id(self) -> str:

@@ -7,12 +7,14 @@ came over the wire.
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from app.domain.approvals import Review, approvers
 from app.domain.merge_answer import Meaning, Seen, meaning_of, outcome_after
 from app.domain.model import ZERO_SHA
 from app.domain.observation import Pull
@@ -30,6 +32,7 @@ from app.github.errors import (
     Suspended,
     Unauthorized,
 )
+from app.github.graphql_shapes import CommentPage
 from app.github.refs import RefUpdate
 from app.github.repository import Repository
 from app.service.events import Ignored, Poked, keys_of
@@ -59,6 +62,7 @@ HEADS = cases("check_results_of_old_heads.json")
 BRANCHES = cases("branch_names_in_urls.json")
 PUSHES = cases("push_events.json")
 RATES = cases("rate_limit_answers.json")
+PEOPLE = cases("missing_people.json")
 TOKENS = cases("tokens_and_installations.json")
 
 
@@ -394,6 +398,68 @@ async def test_a_name_that_only_begins_others_is_not_there(scene: Scene) -> None
     asked = case["asked"].removeprefix("heads/")
     assert (await repository.commit_of_branch(asked) is not None) == expected["exists"]
     assert (await repository.exact_ref(f"refs/{case['asked']}") is not None) == expected["exists"]
+
+
+# People who are gone
+
+COMMENTS = """
+query Comments($number: Int!) {
+  repository(owner: "octo-org", name: "demo") {
+    issue(number: $number) {
+      author { login }
+      comments(first: 9) { nodes { fullDatabaseId body createdAt viewerDidAuthor author { __typename login } } }
+    }
+  }
+}
+"""
+
+
+async def test_a_comment_of_somebody_gone_is_nobodys_and_not_ours(scene: Scene) -> None:
+    case, expected = PEOPLE["ghost_with_our_marker"]
+    repository = await scene.repository()
+    await scene.emulated.control("POST", "/users", login="gone")
+    asked = {"repo": REPO, "title": "t", "author": "gone"}
+    number = (await scene.emulated.control("POST", "/issues", **asked))["number"]
+    for comment in case["comments"]:
+        given = {"repo": REPO, "number": number, "author": "gone", "body": comment["body"]}
+        await scene.emulated.control("POST", "/comments", **given)
+    ours = await repository.create_comment(number, case["comments"][0]["body"])
+    await scene.emulated.control("DELETE", "/users/gone")
+    answer = await repository.session.query("Comments", COMMENTS, {"number": number})
+    issue = answer.body["data"]["repository"]["issue"]
+    assert (issue["author"], PEOPLE["graphql_author_null"][0]["node"]["author"]) == (None, None)
+    page = CommentPage.model_validate(issue["comments"])
+    assert [node.author for node in page.nodes[:-1]] == [expected["ours"]] * len(case["comments"])
+    assert [comment.id for comment in page.ours()] == [ours.id]
+
+
+async def test_an_approval_of_somebody_gone_counts_for_nothing(scene: Scene) -> None:
+    case, expected = PEOPLE["ghost_review_in_list"]
+    pull = await scene.pull()
+    for number, given in enumerate(case["reviews"]):
+        login = f"reviewer-{number}"
+        person = await scene.emulated.control("POST", "/users", login=login)
+        people = {"dev-a": "admin", login: "write"}
+        await scene.emulated.control("PATCH", f"/repos/{REPO}", collaborators=people)
+        async with scene.emulated.client(person["token"]) as client:
+            sent = await client.post(f"{AT}/pulls/{pull['number']}/reviews", json={"event": "APPROVE"})
+            assert sent.json()["state"] == given["state"]
+        if given["user"] is None:
+            await scene.emulated.control("DELETE", f"/users/{login}")
+    listed = (await scene.dev.get(f"{AT}/pulls/{pull['number']}/reviews")).json()
+    assert [review["user"] is None for review in listed] == [given["user"] is None for given in case["reviews"]]
+    head = pull["head"]["sha"]
+    reviews = [
+        Review(
+            r["user"]["login"] if r["user"] else None,
+            r["state"],
+            r["commit_id"],
+            datetime.fromisoformat(r["submitted_at"]),
+        )
+        for r in listed
+    ]
+    counted = approvers(reviews, head_sha=head, head_pushed_at=datetime(2026, 1, 1, tzinfo=UTC))
+    assert len(counted) == len(expected["counted_approvers"])
 
 
 # Pushes

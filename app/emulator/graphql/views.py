@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from app.emulator.routing import Request
+from app.emulator.state import Account
 
 V = TypeVar("V", bound="type[View]")
 _REGISTRY: list[tuple[type, type[View]]] = []
@@ -34,8 +35,8 @@ def shows(kind: type) -> Callable[[V], V]:
 
 
 def view(request: Request, thing: Any) -> Any:
-    """The view of an object; None stays None."""
-    if thing is None:
+    """The view of an object; None stays None, and whoever deleted the account is nobody."""
+    if thing is None or (isinstance(thing, Account) and thing.gone):
         return None
     for kind, maker in _REGISTRY:
         if isinstance(thing, kind):
