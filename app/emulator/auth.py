@@ -266,7 +266,8 @@ def _app_identity(world: World, value: str) -> Identity:
 
 def _claims_refusal(claims: dict[str, Any], now: float) -> ApiError | None:
     issued, expires = claims.get("iat"), claims.get("exp")
-    if not isinstance(issued, (int, float)) or issued > now + JWT_SLACK:
+    # The sentence asks an Integer of one, a number of the other.
+    if not isinstance(issued, int) or issued > now + JWT_SLACK:
         return ApiError(
             401, "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued"
         )

@@ -52,9 +52,10 @@ def claims(world: World, **changed: Any) -> dict[str, Any]:
         ({"exp": -5}, "'Expiration time' claim ('exp') must be a numeric value representing the future time at which "),
         ({"exp": 3600}, "'Expiration time' claim ('exp') is too far in the future"),
         ({"iat": 300}, "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was "),
+        ({"iat": -9.5}, "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was "),
     ],
 )
-def test_refused_claims(world: World, changed: dict[str, int], words: str) -> None:
+def test_refused_claims(world: World, changed: dict[str, float], words: str) -> None:
     now = int(time.time())
     token = jwt.encode(claims(world, **{k: now + v for k, v in changed.items()}), world.app["pem"], "RS256")
     status, said = message(with_jwt(world, "GET", "/app", token))
