@@ -25,9 +25,10 @@ class MachineCalls:
         """Load orders, all or none; their ids."""
         return list(self._post("/faults", orders=list(orders))["ids"])
 
-    def fault_log(self: Calls) -> Json:
-        """``strikes``: what happened; ``orders``: what :meth:`load_faults` takes to make it happen again."""
-        return self._object("GET", "/faults/log")
+    def fault_log(self: Calls, since: int = 0) -> Json:
+        """``strikes``: what happened; ``orders``: what :meth:`load_faults` takes to make it happen again. ``since``: of
+        the orders after this id alone."""
+        return self._object("GET", f"/faults/log?since={since}")
 
     def paused(self: Calls) -> list[Json]:
         """The requests that wait, each with its fault's id."""

@@ -38,8 +38,14 @@ def clear_faults(server: Server, request: Request) -> Any:
 
 @router.add("GET", "/faults/log")
 def fault_log(server: Server, request: Request) -> Any:
-    """What struck so far, and the ``orders`` that repeat it; the answer can be sent to ``POST /faults`` as it is."""
-    return server.disturber.faults.log()
+    """What struck so far, and the ``orders`` that repeat it; the answer can be sent to ``POST /faults`` as it is.
+
+    ``?since=ID`` leaves out what orders up to this one did.
+    """
+    since = request.query.get("since", "0")
+    if not (since.isascii() and since.isdigit()):
+        raise ApiError(422, "since is the id of an order")
+    return server.disturber.faults.log(int(since))
 
 
 @router.add("GET", "/faults/paused")

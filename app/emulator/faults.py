@@ -224,9 +224,15 @@ class Faults:
             self._script.append(chosen.once(chosen.seen))
         return chosen
 
-    def log(self) -> dict[str, Any]:
-        """What struck, and the ``orders`` that make it strike so again when they are loaded where these were."""
-        return {"strikes": [asdict(s) for s in self.strikes], "orders": list(self._script)}
+    def log(self, since: int = 0) -> dict[str, Any]:
+        """What struck, and the ``orders`` that make it strike so again when they are loaded where these were.
+
+        ``since``: of orders after this id alone, so that orders loaded at several moments are told apart.
+        """
+        kept = [
+            (strike, order) for strike, order in zip(self.strikes, self._script, strict=True) if strike.fault > since
+        ]
+        return {"strikes": [asdict(strike) for strike, _ in kept], "orders": [order for _, order in kept]}
 
     def clear(self) -> None:
         """Forget the orders; what they did stays in the log."""

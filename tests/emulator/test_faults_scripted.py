@@ -104,6 +104,26 @@ def test_luck_has_a_seed_and_a_run_can_be_played_again(world: World, issue: int)
     assert again == first == replayed != other
 
 
+def test_orders_of_several_moments_are_replayed_each_at_its_own(world: World, issue: int) -> None:
+    def played(*parts: list[dict[str, Any]]) -> tuple[list[int], list[list[dict[str, Any]]]]:
+        seen, scripts = [], []
+        for orders in parts:
+            loaded = world.emulator.load_faults(orders)
+            seen += [comment(world, "x") for _ in range(4)]
+            scripts.append(world.emulator.fault_log(since=min(loaded) - 1)["orders"])
+            world.emulator.clear_faults()
+        return seen, scripts
+
+    first, scripts = played(
+        [{"kind": "status", "match": COMMENTS, "code": 500, "nth": 2}],
+        [{"kind": "status", "match": COMMENTS, "code": 503, "nth": 3}],
+    )
+    assert first == [201, 500, 201, 201, 201, 201, 503, 201]
+    assert [len(script) for script in scripts] == [1, 1]
+    assert played(*scripts)[0] == first
+    assert httpx.get(f"{world.emulator.url}/_emulator/faults/log?since=x").status_code == 422
+
+
 def test_a_paused_request_waits_for_its_release(world: World, issue: int) -> None:
     before, after = world.emulator.load_faults([{"kind": "pause", "match": COMMENTS, "nth": n} for n in (1, 2)])
     world.emulator.load_faults([{"kind": "pause_after", "match": COMMENTS, "nth": 3}])
