@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from app.emulator.acts import installations
 from app.emulator.api_versions import FIRST, asked_for
 from app.emulator.clock import to_stamp
-from app.emulator.errors import ApiError, forbidden_to_app, not_found
+from app.emulator.errors import ApiError, forbidden_to_app, no_member, not_found, unreadable
 from app.emulator.rest.table import render, routes
 from app.emulator.routing import Request, Response, paginated
 from app.emulator.state import App, Installation, Permissions, Repository
 
 _LEVELS = {"read": 1, "write": 2, "admin": 3}
-_MEMBERS = '["read", "write", "admin"]'
 MAX_TOKEN_REPOSITORIES = 500
 
 
@@ -117,7 +115,7 @@ def _narrowed(installation: Installation, wanted: dict[str, Any]) -> Permissions
         return dict(installation.permissions)
     for name, level in wanted.items():
         if level not in _LEVELS:
-            raise ApiError(422, f"Invalid request.\n\n{json.dumps(level)} is not a member of {_MEMBERS}.")
+            raise unreadable(no_member(level, list(_LEVELS)))
         held = installation.permissions.get(name, "")
         if not held:
             raise ApiError(422, "The permissions requested are not granted to this installation.")
