@@ -12,13 +12,16 @@ from app.controller.briefing import brief_of
 from app.controller.claiming import Claiming
 from app.controller.clock import Clock
 from app.controller.database import Database
+from app.controller.effecting import Effecting
 from app.controller.git_gate import GitGate
 from app.controller.heartbeats import Heartbeats
 from app.controller.holding import Holding
+from app.controller.http_probe import HttpGet
 from app.controller.journal import Journal
 from app.controller.keyring import Keyring
 from app.controller.loop import Loop
 from app.controller.pokes import PokeStore
+from app.controller.probing import Prober
 from app.controller.project import Projector
 from app.controller.rebuilding import Rebuilding
 from app.controller.reporting import Reporter
@@ -38,6 +41,8 @@ from app.domain.agent_api import (
     WriteAnswer,
 )
 from app.domain.brief import Brief
+from app.domain.effect_api import EffectDispatch, EffectIntent, EffectList, EffectLook, EffectOutcome
+from app.domain.effect_journal import due
 from app.domain.keys import TicketKey
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.rebuild import Rebuild
@@ -71,6 +76,7 @@ class Controller:
         writes: bool = True,
         resume: bool = True,
         workers: int = 4,
+        http_get: HttpGet | None = None,
     ) -> None:
         authors = Authors(boot_id)
         heartbeats = Heartbeats(database, clock)
@@ -85,7 +91,8 @@ class Controller:
         self._claiming = Claiming(self._views, journal, actor, keys, authors, pokes, resume=resume)
         self._holding = Holding(self._views, journal, projector, heartbeats, witnessing, pokes)
         self._gate = GitGate(self._views, self._holding, heartbeats, witnessing, pokes)
-        rounds = Rounds(self._views, journal, actor, projector, Reporter(projector), authors)
+        self._effecting = Effecting(self._views, self._holding, Prober(http_get or HttpGet()))
+        rounds = Rounds(self._views, journal, actor, projector, Reporter(projector), authors, self._effecting)
         self._rounds = rounds
         self._rebuilding = Rebuilding(self._views, witnessing)
         self._sweeper = Sweeper(github, self._views, pokes)
@@ -103,7 +110,7 @@ class Controller:
         with counting("brief"):
             async with _naming(ticket):
                 view = await self._views.look(owner, name, ticket)
-        if view.frozen is not None:
+        if view.frozen is not None or (view.record is not None and due(view.record, now=view.now)):
             await self._pokes.poke(str(TicketKey(f"{owner}/{name}", ticket)))
         return brief_of(view, view.record, just_granted=False, resumes=self._resumes)
 
@@ -175,6 +182,43 @@ class Controller:
                 )
         await self._pokes.poke(str(TicketKey(f"{owner}/{name}", ticket)))
         return made
+
+    async def intend_effect(
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: EffectIntent
+    ) -> WriteAnswer:
+        """Write down what is meant to be done outside Git. Raises Refused, GitHubError."""
+        self._require_writes()
+        with counting("effect"):
+            return await self._effecting.intend(owner, name, ticket, claims, request)
+
+    async def dispatch_effect(
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, key: str, request: EffectDispatch
+    ) -> WriteAnswer:
+        """Let one execution of an effect through. Raises Refused, GitHubError."""
+        self._require_writes()
+        with counting("effect"):
+            return await self._effecting.dispatch(owner, name, ticket, claims, key, request)
+
+    async def report_effect(
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, key: str, request: EffectOutcome
+    ) -> WriteAnswer:
+        """Write down how an effect ended. Raises Refused, GitHubError."""
+        self._require_writes()
+        with counting("effect"):
+            return await self._effecting.result(owner, name, ticket, claims, key, request)
+
+    async def probe_effect(
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, key: str, request: EffectLook
+    ) -> WriteAnswer:
+        """Look whether an effect happened, and write that down. Raises Refused, GitHubError."""
+        self._require_writes()
+        with counting("effect"):
+            return await self._effecting.probe(owner, name, ticket, claims, key, request)
+
+    async def effects(self, owner: str, name: str, ticket: TicketId, claims: Claims) -> EffectList:
+        """The effects of a ticket, for its holder. Writes nothing. Raises Refused, GitHubError."""
+        with counting("effect"):
+            return await self._effecting.known(owner, name, ticket, claims)
 
     async def start_up(self) -> None:
         """Poke every ticket in progress, whatever events were lost. Failures are logged; the sweep comes again."""

@@ -31,6 +31,8 @@ from app.domain.agent_api import (
 )
 from app.domain.checkpoint import Change
 from app.domain.decide import SEAL_EVERY
+from app.domain.effect_journal import Noted
+from app.domain.effect_state import EffectState, state_of
 from app.domain.fence import not_ready, other_request, out_of_order, present_lease
 from app.domain.fencing import head_of
 from app.domain.hardness import Soft, is_hard
@@ -56,6 +58,7 @@ class _Written:
     record: Record
     event: str
     changes: tuple[Change, ...] = ()
+    effect: EffectState | None = None
 
 
 T = TypeVar("T")
@@ -180,6 +183,26 @@ class Holding:
             raise Refused(_unusable())
         return view.repo, view.standing, known
 
+    async def effect(
+        self,
+        owner: str,
+        name: str,
+        ticket: TicketId,
+        claims: Claims,
+        request: WriteRequest,
+        rule: Callable[[View, Record, Lease], Noted | Blocked],
+        *,
+        word: str,
+    ) -> WriteAnswer:
+        """Write down a word about an effect. `rule` says what it makes of the record; `word` names effect and call."""
+
+        def build(view: View, record: Record, lease: Lease) -> _Written:
+            noted = _or_refuse(rule(view, record, lease))
+            return _Written(noted.record, f"effect {word}", effect=state_of(noted.effect, go=noted.go))
+
+        answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to=f"effects/{word}")
+        return answer
+
     async def _write(
         self,
         owner: str,
@@ -253,6 +276,7 @@ class Holding:
             soft_because=soft,
             changes=built.changes[:20],
             criteria=criteria,
+            effect=built.effect,
         )
 
 

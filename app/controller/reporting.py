@@ -7,9 +7,10 @@ did not hear, or two of us do it: the next look sees both and keeps the oldest. 
 from app.controller.project import Projector
 from app.controller.view import View
 from app.domain.decide import own_pulls, ticket_pull
+from app.domain.effect_report import effect_report
 from app.domain.handoff_marker import report_marker
 from app.domain.observation import Pull
-from app.domain.plan import AskPerson, RestoreBranch
+from app.domain.plan import AskAboutEffect, AskPerson, RestoreBranch
 from app.domain.report import Frozen, frozen_report, is_told_further, stuck_report, unrestored_report, where_told
 
 
@@ -27,6 +28,10 @@ class Reporter:
     async def ask(self, view: View, action: AskPerson) -> int:
         """Once for each edge: why the ticket waits for a person. Returns the number of writes."""
         return await self._tell(view, action.edge, stuck_report(view.ticket, action, view.observation.issue))
+
+    async def ask_about_effect(self, view: View, action: AskAboutEffect) -> int:
+        """Once for each effect that looking did not settle. Returns the number of writes."""
+        return await self._tell(view, action.edge, effect_report(view.ticket, action, view.observation.issue))
 
     async def _tell(self, view: View, edge: str, text: str) -> int:
         pull, issue = _pull(view), view.observation.issue

@@ -18,6 +18,7 @@ import structlog
 
 from app.controller.act import Actor, permit_for
 from app.controller.authors import Authors
+from app.controller.effecting import Effecting
 from app.controller.journal import Journal, Journaled
 from app.controller.late import close_late_pulls
 from app.controller.project import Images, Projector
@@ -30,6 +31,7 @@ from app.domain.keys import TicketKey
 from app.domain.model import ZERO_SHA
 from app.domain.plan import (
     Adopt,
+    AskAboutEffect,
     AskPerson,
     CreateCheckRun,
     CreateComment,
@@ -37,6 +39,7 @@ from app.domain.plan import (
     ForgetRefusals,
     NoteProgress,
     Plan,
+    ProbeEffect,
     PullIsClosed,
     PullIsOpen,
     RemoveComment,
@@ -87,7 +90,14 @@ class Rounds:
     """Runs rounds for tickets."""
 
     def __init__(
-        self, views: Views, journal: Journal, actor: Actor, projector: Projector, reporter: Reporter, authors: Authors
+        self,
+        views: Views,
+        journal: Journal,
+        actor: Actor,
+        projector: Projector,
+        reporter: Reporter,
+        authors: Authors,
+        effecting: Effecting,
     ) -> None:
         self._views = views
         self._journal = journal
@@ -95,6 +105,7 @@ class Rounds:
         self._projector = projector
         self._reporter = reporter
         self._authors = authors
+        self._effecting = effecting
 
     async def run(self, key: TicketKey) -> Ended:
         """Bring one ticket to where it should be. Raises GitHubError where GitHub does not answer."""
@@ -150,7 +161,8 @@ class Rounds:
         guarded = [a for a in plan if isinstance(a, CreatePull | CreateComment | CreateCheckRun)]
         round_id = secrets.token_hex(6)
         opening = [permit_for(a, author=author, round_id=round_id) for a in guarded]
-        noted = _noted(standing.record, plan, view.now)
+        probes = [a for a in plan if isinstance(a, ProbeEffect)]
+        noted = await self._effecting.looked(view, _noted(standing.record, plan, view.now), probes)
         record = permits.opened(noted, tuple(opening), round_id=round_id, author=author, now=view.now)
         results: list[Result] = []
         if record != standing.record or any(isinstance(a, SealTail) for a in plan):
@@ -262,6 +274,8 @@ class Rounds:
                 written += 1
             elif isinstance(action, AskPerson):
                 written += await self._reporter.ask(view, action)
+            elif isinstance(action, AskAboutEffect):
+                written += await self._reporter.ask_about_effect(view, action)
             elif isinstance(action, ReopenPull):
                 return await self._reopen(view, standing, action)
             elif isinstance(action, SetDraft):
@@ -342,6 +356,7 @@ def _story_of(results: Sequence[Result]) -> str:
 def _event_of(plan: Plan) -> str:
     names = {
         NoteProgress: "progress noted",
+        ProbeEffect: "effects looked for",
         StampLease: "lease renewed",
         SealTail: "sealed by the service",
         PullIsOpen: "PR is open",

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.domain.brief import Brief, BriefStep, Command, Criterion, Finding, Untrusted, Work
 from app.domain.checkpoint import Step
+from app.domain.effect_findings import blockers as effect_blockers
 from app.domain.fencing import Foreign
 from app.domain.gates import Pass
 from app.domain.model import instant_text
@@ -63,7 +64,7 @@ def compose(
         completed_steps=tuple(_step(step) for step in c.completed_steps),
         next_steps=tuple(_step(step) for step in c.next_steps),
         accepted_decisions=c.accepted_decisions,
-        blockers=(*c.blockers, *_refused(record)),
+        blockers=(*c.blockers, *_refused(record), *effect_blockers(record)),
         pending_validation=c.pending_validation,
         checkpoint=c.model_dump(mode="json", exclude_defaults=True),
         findings=findings,

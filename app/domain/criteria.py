@@ -7,6 +7,7 @@ this version does not look at.
 from collections.abc import Callable
 
 from app.domain.brief import Criterion
+from app.domain.effect_findings import judged as effects_judged
 from app.domain.fencing import AtPublished, Foreign, NothingPublished, Tampered
 from app.domain.linked_issue import linked_issue_of
 from app.domain.recovery_view import RecoveryView, tasks_of
@@ -125,13 +126,7 @@ def _children(view: RecoveryView) -> Verdict:
 
 
 def _effects(view: RecoveryView) -> Verdict:
-    named = len(view.checkpoint.external_side_effects)
-    if named:
-        return (
-            None,
-            f"the checkpoint names {named} effects outside Git; this version does not check them, look yourself",
-        )
-    return None, "the checkpoint names no effect outside Git; effects are not journaled yet"
+    return effects_judged(view.record, len(view.checkpoint.external_side_effects))
 
 
 def _validations(view: RecoveryView) -> Verdict:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.domain import gates, permits
+from app.domain.effect_report import settling
 from app.domain.external_id import parse
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
 from app.domain.handoff_marker import marker_of
@@ -92,7 +93,8 @@ def _rules(s: Situation) -> Plan:
         return (_restoration(s, s.head),)
     stuck = needs_person(s.record, s.policy, now=s.now, heartbeat_at=s.heartbeat_at)
     asked = asking(s.record, s.observation, stuck) if stuck is not None else ()
-    return (*_renewal(s), *_pull(s), *_comment(s), *_check_run(s), *_draft(s), *asked)
+    effects = settling(s.record, s.observation)
+    return (*_renewal(s), *_pull(s), *_comment(s), *_check_run(s), *_draft(s), *asked, *effects)
 
 
 def _unless_refused(s: Situation, action: Guarded) -> Guarded | Wait:

@@ -10,7 +10,7 @@ Accepted loss: an effect that was let through and then never begun, because its 
 
 import hashlib
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from app.domain.effect import MAX_NOTE, MAX_REMOTE_ID, SETTLED, Effect, EffectResult, is_approved, needs_approval
 from app.domain.effect_api import EffectIntent, EffectOutcome
@@ -26,6 +26,7 @@ MAX_UNSETTLED = 8
 MAX_KEYS = 200
 """Effects of one ticket whose keys are remembered: about 7 KiB of the record."""
 NEVER_BEGUN = "never begun: its holder was not let through, and the fence refuses it now"
+_EVER = datetime(1970, 1, 1, tzinfo=UTC)
 INTERRUPTED = "its holder is gone; nobody knows whether it happened"
 
 
@@ -169,7 +170,7 @@ def probe_at(effect: Effect) -> datetime | None:
     """When an unknown effect's probe is to be run; None where it is not unknown or has no probe."""
     if effect.state != "unknown" or read_probe(effect.probe) is None:
         return None
-    return next_probe_at(effect.probes, effect.probed_at) or effect.settled_at or effect.probed_at
+    return next_probe_at(effect.probes, effect.probed_at) or effect.settled_at or _EVER
 
 
 def needs_person(effect: Effect) -> bool:
@@ -200,6 +201,11 @@ def lost_room(record: Record) -> Record | None:
     return _remember(record, (ended or list(record.effects))[0])
 
 
+def digest(key: str) -> str:
+    """What stands for a key where the key itself takes too much room."""
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
 # --- parts ---------------------------------------------------------------------------------------------------------
 
 
@@ -209,8 +215,8 @@ def _own(effect: Effect, lease: Lease) -> bool:
 
 def _with(record: Record, effect: Effect) -> Record:
     others = tuple(e for e in record.effects if e.key != effect.key)
-    digest = _digest(effect.key)
-    keys = {d: outcome for d, outcome in record.effect_keys.items() if d != digest}
+    shrunk = digest(effect.key)
+    keys = {d: outcome for d, outcome in record.effect_keys.items() if d != shrunk}
     return record.model_copy(update={"effects": (*others, effect), "effect_keys": keys})
 
 
@@ -258,12 +264,12 @@ def _remember(record: Record, effect: Effect) -> Record:
     state = effect.state if effect.state in SETTLED else "unknown"
     code = effect.result.exit_code if effect.result is not None else None
     outcome = f"{state}:{code}" if code is not None else state
-    keys = {**record.effect_keys, _digest(effect.key): outcome}
+    keys = {**record.effect_keys, digest(effect.key): outcome}
     return record.model_copy(update={"effects": rest, "effect_keys": keys})
 
 
 def _remembered(record: Record, key: str) -> Effect | None:
-    outcome = record.effect_keys.get(_digest(key))
+    outcome = record.effect_keys.get(digest(key))
     return _outcome(key, outcome) if outcome is not None else None
 
 
@@ -275,10 +281,6 @@ def _outcome(key: str, outcome: str) -> Effect:
     return Effect.model_validate(
         {"key": key, "kind": "", "state": known, "generation": 0, "nonce": "", "result": result}
     )
-
-
-def _digest(key: str) -> str:
-    return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
 def _told(text: str, max_bytes: int) -> str:

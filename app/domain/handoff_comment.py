@@ -1,6 +1,7 @@
 """The handoff comment: one per ticket PR, edited in place, readable by a person who never heard of us."""
 
 from app.domain.checkpoint import Step
+from app.domain.effect_findings import shown
 from app.domain.fencing import AtPublished, Foreign, Head, Tampered
 from app.domain.handoff_marker import marker_of
 from app.domain.model import instant_text
@@ -89,6 +90,8 @@ def _lists(record: Record) -> list[str]:
     refused = [f"{_WRITES[p.kind]}: {p.reason or 'no reason given'}" for p in record.open if p.state == "blocked"]
     if refused:
         parts.append("**GitHub refused, and it will be tried again**\n" + _bullets(refused))
+    if effects := shown(record):
+        parts.append("**Effects outside Git that are not settled**\n" + _bullets(effects))
     if c.blockers:
         parts.append("**Blocked by**\n" + _bullets(list(c.blockers)))
     return parts

@@ -105,6 +105,22 @@ class AskPerson:
 
 
 @dataclass(frozen=True)
+class ProbeEffect:
+    """Look whether an effect happened whose end nobody wrote down."""
+
+    key: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class AskAboutEffect:
+    """Tell a person of an effect that looking did not settle. `edge` names the effect, so it is told once."""
+
+    edge: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class StampLease:
     """Write down a holder's renewal: half of its time is gone."""
 
@@ -166,6 +182,8 @@ Action = (
     | Guarded
     | RemoveComment
     | AskPerson
+    | ProbeEffect
+    | AskAboutEffect
     | StampLease
     | SealTail
     | NoteProgress

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from app.domain.brief import Finding
 from app.domain.criteria import criteria
+from app.domain.effect_findings import rechecked
 from app.domain.fencing import AtPublished, Foreign, NothingPublished, Tampered
 from app.domain.model import instant_text
 from app.domain.policy import PATH
@@ -146,6 +147,12 @@ def _validations(view: RecoveryView) -> Found:
 
 
 def _repairs(view: RecoveryView) -> Found:
+    state, text, evidence = _drift(view)
+    effects, listed = rechecked(view.record)
+    return ("pending" if effects else state), f"{text}{effects}", evidence | listed
+
+
+def _drift(view: RecoveryView) -> Found:
     match view.head:
         case Foreign():
             return "pending", "the holder decides about the foreign commits: adopt or rewind", {}

@@ -9,7 +9,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from app import __version__
-from app.service import agent_routes, git_routes, lease_routes, status_routes
+from app.service import agent_routes, effect_routes, git_routes, lease_routes, status_routes
 from app.service.bodies import BoundedBodies
 from app.service.errors import install_error_handlers
 from app.service.running import Parts, Running, make_parts
@@ -61,6 +61,7 @@ def _face(lifespan: Any) -> FastAPI:
         description=DESCRIPTION,
         openapi_tags=[
             {"name": "agent", "description": "Six calls about one ticket."},
+            {"name": "effects", "description": "Operations outside Git: before, leave to begin, after, and a look."},
             {"name": "status", "description": "What the service says of itself."},
         ],
         docs_url=None,
@@ -72,6 +73,7 @@ def _face(lifespan: Any) -> FastAPI:
     app.add_middleware(BoundedBodies, prefix=agent_routes.API)
     app.router.routes.append(Route("/webhook", _WebhookDoor(), include_in_schema=False))
     app.include_router(agent_routes.router)
+    app.include_router(effect_routes.router)
     app.include_router(lease_routes.router)
     app.include_router(git_routes.router)
     app.include_router(status_routes.router)

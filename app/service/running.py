@@ -11,6 +11,7 @@ from sqlalchemy import Connection, delete, func, select
 
 from app.controller.controller import Controller
 from app.controller.database import Database
+from app.controller.http_probe import HttpGet
 from app.controller.keyring import Keyring
 from app.controller.pokes import PokeStore
 from app.controller.tables import pokes as pokes_table
@@ -21,6 +22,7 @@ from app.github.client import GitHub
 from app.github.clock import GitHubClock
 from app.service.agent_routes import Tickets
 from app.service.callers import Callers
+from app.service.effect_routes import Effects
 from app.service.github_watch import GitHubWatch
 from app.service.intake import WebhookIntake
 from app.service.keys import parse_lease_keys, parse_private_keys, parse_seal_keys, parse_secrets
@@ -32,7 +34,7 @@ FINISH_WITHIN_S = 20.0
 _log = structlog.get_logger(__name__)
 
 
-class Loop(Tickets, Protocol):
+class Loop(Tickets, Effects, Protocol):
     """The loop as the service runs it: the calls about a ticket, the sweep of start-up, the workers."""
 
     async def start_up(self) -> None: ...
@@ -104,6 +106,7 @@ def make_parts(settings: Settings) -> Parts:
             writes=settings.writes,
             resume=settings.resume,
             workers=settings.workers,
+            http_get=HttpGet(settings.probe_hosts),
         ),
         callers=Callers(github, keyring.lease_keys),
         intake=WebhookIntake(

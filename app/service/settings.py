@@ -85,6 +85,21 @@ def _check_database(text: str) -> None:
 
 
 Switch = Annotated[bool, NoDecode, BeforeValidator(_switch)]
+
+
+def _hosts(value: object) -> object:
+    names = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple):
+        raise ValueError("must be host names separated by commas")
+    wrong = [name for name in names if not isinstance(name, str) or not _HOST.fullmatch(name)]
+    if wrong:
+        raise ValueError("must be host names separated by commas, without scheme or path, each with its port if any")
+    return tuple(names)
+
+
+_LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+_HOST = re.compile(rf"(?i)(?=.{{1,253}}(?::|$)){_LABEL}(?:\.{_LABEL})+(?::[1-9][0-9]{{0,4}})?")
+ProbeHosts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_hosts)]
 WebAddress = Annotated[str, BeforeValidator(_web_address)]
 
 
@@ -123,6 +138,10 @@ class Settings(BaseSettings):
     )
     port: int = Field(default=8080, ge=0, le=65535, description="Port to listen on; 0 lets the system choose.")
 
+    probe_hosts: ProbeHosts = Field(
+        default=(),
+        description="Hosts that probes of effects may ask by https, separated by commas; `host:port` where not 443.",
+    )
     workers: int = Field(default=4, ge=1, le=64, description="How many tickets are worked on at the same time.")
     largest_push_mb: int = Field(
         default=512, ge=1, le=2048, description="The largest push the git endpoint takes, in MiB."

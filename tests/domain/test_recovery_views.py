@@ -188,7 +188,7 @@ CRITERIA: list[tuple[str, RecoveryView, int, bool | None, str]] = [
     ("fence passed by", view(world=MOVED, relation=Relation.ON_TOP), 9, False, "past the fence"),
     ("no children", view(), 10, None, "does not apply"),
     ("children", view(changed(children=({"name": "docs"},))), 10, None, "does not reconcile"),
-    ("no effects", view(), 11, None, "not journaled"),
+    ("no effects", view(), 11, True, "no effect was journaled"),
     ("effects", view(noted(external_side_effects=("deployed",))), 11, None, "look yourself"),
     ("passed", view(shown=evidence()), 12, True, "passed"),
     ("failed", view(shown=evidence(exit_code=1)), 12, False, "1 failed"),
