@@ -215,6 +215,22 @@ def guards(call: Caller) -> None:
     call("repos/delete-branch-protection")
 
 
+def shipping(call: Caller) -> None:
+    call("repos/create-release", {"tag_name": "v1.0", "name": "One", "draft": True}, keep="release_id=id")
+    call("repos/update-release", {"draft": False, "body": "All of it"})
+    order = {"ref": "main", "environment": "staging", "required_contexts": [], "auto_merge": False}
+    call("repos/create-deployment", order, keep="deployment_id=id")
+    call("repos/create-deployment-status", {"state": "success"}, keep="status_id=id")
+    call.known["tag"] = "v1.0"
+
+
+def unshipping(call: Caller) -> None:
+    """After the reads, which look at both."""
+    call("repos/create-deployment-status", {"state": "inactive"})
+    call("repos/delete-deployment")
+    call("repos/delete-release")
+
+
 def actions(call: Caller) -> None:
     call.known["workflow_id"] = "run.yml"
     call("actions/disable-workflow")

@@ -28,6 +28,7 @@ EVERYTHING = dict.fromkeys(
         "organization_projects",
         "merge_queues",
         "members",
+        "deployments",
     ),
     "write",
 )
@@ -64,10 +65,12 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
             scene.guards(call)
             scene.pulls(call, emulator)
             scene.threads_and_queues(call, emulator)
+            scene.shipping(call)
             scene.actions(call)
             scene.projects(call, emulator)
             scene.the_app(call)
             reads(call)
+            scene.unshipping(call)
             scene.ending_runs(call, emulator)
             scene.the_end(call, emulator)
             emulator.flush()
