@@ -72,6 +72,10 @@ class Service:
         """Claims the ticket. The same claim id gives the same grant again. Raises Refused."""
         return self._call("POST", "claim", user_token, request, Grant)
 
+    def lease(self, lease_token: str) -> Grant:
+        """The grant of the lease that stands, for whoever has its token. Raises Refused."""
+        return self._call("GET", "lease", lease_token, None, Grant)
+
     def write(self, lease_token: str, operation: str, request: WriteRequest) -> WriteAnswer:
         """`evidence`, `checkpoint` or `handoff`; its key has been saved by the caller. Raises Refused."""
         return self._call("POST", operation, lease_token, request, WriteAnswer)

@@ -14,6 +14,7 @@ from app.agent import held
 from app.agent.api import Service, is_definite
 from app.agent.environment import usage
 from app.agent.home import Home
+from app.agent.way_in import Handed, WayIn
 from app.domain.agent_api import ClaimRequest, Grant
 from app.domain.brief import Brief
 from app.domain.model import Message
@@ -60,20 +61,23 @@ def refuse_other_ticket(home: Home, wish: Wish) -> None:
 
 
 def claim(
-    home: Home, service: Service, wish: Wish, user_token: str, before_fresh: Callable[[Brief], None]
+    home: Home, service: Service, wish: Wish, way: WayIn, before_fresh: Callable[[Brief], None]
 ) -> tuple[held.HeldLease, Grant]:
-    """Claims the ticket, or gets the grant of the claim this folder already made, and keeps it in lease.json.
+    """Claims the ticket, or gets the grant of the claim this folder already made or of the lease that was handed over,
+    and keeps it in lease.json.
 
     `before_fresh` is called with the brief before a claim that would make a new generation; it may raise Refused.
     Raises Refused as the service does.
     """
     refuse_other_ticket(home, wish)
+    if isinstance(way, Handed):
+        return _take(home, service, wish, way, before_fresh)
     saved = home.load(FILE, ClaimIntent)
     if saved is not None and wish.is_for(saved):
-        grant = _again(home, service, saved, user_token)
+        grant = _again(home, service, saved, way.token)
         if grant is not None:
             return _keep(home, saved, grant)
-    brief = service.brief(user_token)
+    brief = service.brief(way.token)
     before_fresh(brief)
     intent = ClaimIntent(
         service_url=wish.service_url,
@@ -82,7 +86,21 @@ def claim(
         request=_request(wish, brief.generation),
     )
     home.save(FILE, intent)
-    return _keep(home, intent, _ask(home, service, intent, user_token))
+    return _keep(home, intent, _ask(home, service, intent, way.token))
+
+
+def _take(
+    home: Home, service: Service, wish: Wish, way: Handed, before_fresh: Callable[[Brief], None]
+) -> tuple[held.HeldLease, Grant]:
+    """The lease that somebody claimed for this agent. Asked for again it is the same, so nothing is saved before."""
+    grant = service.lease(way.token)
+    known = home.load(held.FILE, held.HeldLease)
+    if known is None or known.identity != (grant.generation, grant.nonce):
+        before_fresh(grant.brief)
+    name, number = wish.repository, wish.ticket
+    lease = held.from_grant(grant, url=wish.service_url, name=name, number=number, claim_id="handed-over")
+    home.save(held.FILE, lease)
+    return lease, grant
 
 
 def end(home: Home, why: str) -> None:

@@ -78,7 +78,7 @@ def brief(
     as_json: Json = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown as it is.")] = False,
 ) -> None:
-    """Show everything a fresh agent must know about a ticket. Needs GITHUB_TOKEN only; changes nothing."""
+    """Show everything a fresh agent must know about a ticket. Changes nothing."""
     from app.agent import entering, show
 
     with show.reporting(as_json):

@@ -1,18 +1,20 @@
-"""`agent-recovery git-credential`: hands git the user's own token, for one repository only.
+"""`agent-recovery git-credential`: hands git the token for one repository, and for nothing else.
 
-Wanted properties: the token stands in the environment and nowhere else; it is given for the clone URL of the lease in
-this workspace and for no other host, port, scheme or path; what git offers to store or erase is ignored.
+Wanted properties: GitHub gets the user's own token, which stands in the environment and nowhere else, the service's git
+endpoint gets the lease token; each is given for its own address and for no other host, port, scheme or path; what git
+offers to store or erase is ignored.
 """
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from app.agent.environment import url_problem
 from app.agent.held import FILE, HeldLease
 from app.agent.home import Home
+from app.domain.keys import is_repository_name
 from app.domain.outcome import Refused
 
 _LINE = re.compile(r"([a-z_]+)(?:\[\])?=(.*)")
@@ -21,21 +23,31 @@ _LINE = re.compile(r"([a-z_]+)(?:\[\])?=(.*)")
 def answer(request: str, start: Path, environment: Mapping[str, str] = os.environ) -> str:
     """What to print for git's `get` request: user name and password, or nothing when they are not for this request."""
     asked = {found[1]: found[2] for line in request.splitlines() if (found := _LINE.fullmatch(line))}
-    token = environment.get("GITHUB_TOKEN", "").strip()
-    url = _clone_url(start)
-    if not token or url is None or not token.isprintable() or not _is_for(asked, url):
-        return ""
-    return f"username=x-access-token\npassword={token}\n"
+    for address, user, token in _known(start, environment):
+        if token and token.isprintable() and url_problem(address) is None and _is_for(asked, address):
+            return f"username={user}\npassword={token}\n"
+    return ""
 
 
-def _clone_url(start: Path) -> str | None:
+def _known(start: Path, environment: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Addresses with the user name and the token that belong to each: of the lease in this workspace, and, for a clone
+    still to be made, of the lease that the environment names.
+    """
+    handed = environment.get("AGENT_RECOVERY_LEASE_TOKEN", "").strip()
+    lease = _lease(start)
+    if lease is not None:
+        yield lease.clone_url, "x-access-token", environment.get("GITHUB_TOKEN", "").strip()
+        yield lease.service_git_url, "agent", handed or lease.lease_token
+    service, repository = environment.get("AGENT_RECOVERY_URL", ""), environment.get("AGENT_RECOVERY_REPO", "")
+    if service and is_repository_name(repository):
+        yield f"{service.rstrip('/')}/git/{repository}.git", "agent", handed
+
+
+def _lease(start: Path) -> HeldLease | None:
     try:
-        lease = Home.find(start).load(FILE, HeldLease)
+        return Home.find(start).load(FILE, HeldLease)
     except (Refused, OSError):
         return None
-    if lease is None or url_problem(lease.clone_url):
-        return None
-    return lease.clone_url
 
 
 def _is_for(asked: dict[str, str], url: str) -> bool:

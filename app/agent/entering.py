@@ -9,6 +9,7 @@ from typing import Any
 from app.agent import claiming, environment, held, recovery, show
 from app.agent.api import Service
 from app.agent.home import Home
+from app.agent.way_in import read_brief, way_in
 from app.agent.workspace import Workspace
 from app.domain.agent_api import Grant
 from app.domain.brief import Brief
@@ -21,13 +22,13 @@ def claim(
     """`agent-recovery claim`."""
     home = Home.at(Path.cwd())
     wish = _wish(home, ticket, repo, trunk, holder)
-    token = environment.user_token()
+    way = way_in()
     with Service(wish.service_url, wish.repository, wish.ticket) as service:
         if dry_run:
             claiming.refuse_other_ticket(home, wish)
-            _show_prospect(_prospect(service.brief(token)), as_json)
+            _show_prospect(_prospect(read_brief(service, way)), as_json)
             return
-        lease, grant = claiming.claim(home, service, wish, token, lambda brief: None)
+        lease, grant = claiming.claim(home, service, wish, way, lambda brief: None)
     Workspace(home).ignore_home()
     if as_json:
         show.data({"grant": public(grant), "brief": grant.brief.model_dump(mode="json")})
@@ -45,13 +46,13 @@ def recover(
     """`agent-recovery recover`."""
     home = Home.at(Path.cwd())
     wish = _wish(home, ticket, repo, trunk, holder)
-    token = environment.user_token()
+    way = way_in()
     with Service(wish.service_url, wish.repository, wish.ticket) as service:
         if dry_run:
             claiming.refuse_other_ticket(home, wish)
-            _show_prospect(recovery.look_only(home, service.brief(token)), as_json)
+            _show_prospect(recovery.look_only(home, read_brief(service, way)), as_json)
             return
-        done = recovery.recover(home, service, wish, token)
+        done = recovery.recover(home, service, wish, way)
     failed = [run for run in done.runs if run.exit_code != 0]
     if done.state.normalised:
         show.warn(
@@ -89,7 +90,7 @@ def brief(ticket: str | None, repo: str | None, *, as_json: bool, as_markdown: b
     home = Home.find(Path.cwd())
     wish = _wish(home, ticket, repo, None, "reader")
     with Service(wish.service_url, wish.repository, wish.ticket) as service:
-        found = service.brief(environment.user_token())
+        found = read_brief(service, way_in())
     if as_json:
         show.data(found.model_dump(mode="json"))
     elif as_markdown:

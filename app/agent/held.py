@@ -55,6 +55,22 @@ class HeldLease(Message):
     def identity(self) -> tuple[int, str]:
         return self.generation, self.nonce
 
+    @property
+    def git_url(self) -> str:
+        """Where this agent's git reaches the repository: GitHub, where the agent has a token of its own; else the
+        service, which takes the lease token.
+        """
+        return self.clone_url if os.environ.get("GITHUB_TOKEN", "").strip() else self.service_git_url
+
+    @property
+    def service_git_url(self) -> str:
+        return f"{self.service_url}/git/{self.repository}.git"
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Every address under which the repository may stand in this clone's configuration."""
+        return self.clone_url, self.service_git_url
+
     def keys(self) -> dict[str, bytes]:
         """The service's public seal keys as raw bytes."""
         return {kid: base64.b64decode(text) for kid, text in self.public_keys.items()}

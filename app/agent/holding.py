@@ -101,7 +101,7 @@ def _checkpoint_body(home: Home, file: Path | None) -> tuple[dict[str, Any], tup
     content = next_checkpoint.read(home, file)
     lease = home.load(held.FILE, held.HeldLease)
     workspace = Workspace(home)
-    found = workspace.look(lease.clone_url if lease else None)
+    found = workspace.look(lease.addresses if lease else ())
     if lease is not None and not isinstance(found, Empty | Occupied):
         content = next_checkpoint.with_local_facts(content, workspace.state(), lease.published_sha)
     checkpoint, changes = next_checkpoint.admitted(home, content)

@@ -104,7 +104,7 @@ def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bo
         ticket=lease.ticket,
         namespace=lease.namespace,
         public_keys=lease.keys(),
-        address=lease.clone_url,
+        address=lease.git_url,
     )
     outcome: git_outcomes.Pushed | git_outcomes.NotPushed
     for _ in range(writes.TRIES):

@@ -17,6 +17,7 @@ from app.agent import claiming, held, next_checkpoint, show, verify_runs, writes
 from app.agent.api import Service
 from app.agent.environment import usage
 from app.agent.home import Home
+from app.agent.way_in import WayIn
 from app.agent.workspace import Empty, Occupied, State, UnfitRepository, Workspace, refuse_occupied
 from app.domain.agent_api import Grant, VerifyRun, WriteAnswer
 from app.domain.brief import Brief
@@ -50,11 +51,11 @@ class Recovered:
     evidence: WriteAnswer | None
 
 
-def recover(home: Home, service: Service, wish: claiming.Wish, user_token: str) -> Recovered:
+def recover(home: Home, service: Service, wish: claiming.Wish, way: WayIn) -> Recovered:
     """Claims the ticket and makes the workspace. Raises Refused."""
     workspace = Workspace(home)
     _refuse_unfit(home, workspace)
-    lease, grant = claiming.claim(home, service, wish, user_token, lambda brief: _before_fresh(home, workspace, brief))
+    lease, grant = claiming.claim(home, service, wish, way, lambda brief: _before_fresh(home, workspace, brief))
     try:
         state = _workspace(home, workspace, lease)
     except UnfitRepository as unfit:
@@ -93,7 +94,7 @@ def look_only(home: Home, brief: Brief) -> dict[str, Any]:
 def _refuse_unfit(home: Home, workspace: Workspace) -> None:
     workspace.refuse_unusable()
     lease = home.load(held.FILE, held.HeldLease)
-    found = workspace.look(lease.clone_url if lease else None)
+    found = workspace.look(lease.addresses if lease else ())
     if isinstance(found, Occupied):
         raise refuse_occupied(found)
 
@@ -123,7 +124,7 @@ def _workspace(home: Home, workspace: Workspace, lease: held.HeldLease) -> State
 
 def _nobody_worked_here(home: Home, workspace: Workspace, lease: held.HeldLease) -> bool:
     """Whether the folder is empty, or was found without work of its own by a run that was cut off."""
-    found = workspace.look(lease.clone_url)
+    found = workspace.look(lease.addresses)
     if isinstance(found, Empty):
         return True
     if isinstance(found, Occupied):

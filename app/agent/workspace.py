@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.agent.environment import usage
@@ -80,12 +81,12 @@ class Workspace:
         self.home = home
         self.root = home.root
 
-    def look(self, clone_url: str | None) -> Empty | OurClone | Occupied:
-        """What stands in the folder. `clone_url` is that of the lease found in it, if there is one."""
+    def look(self, addresses: Sequence[str]) -> Empty | OurClone | Occupied:
+        """What stands in the folder. `addresses`: those of the lease found in it, if there is one."""
         names = sorted(entry.name for entry in self.root.iterdir() if entry.name != FOLDER)
         if not names:
             return Empty()
-        if clone_url is not None and (self.root / ".git").is_dir() and self._remote_is(clone_url):
+        if addresses and (self.root / ".git").is_dir() and self._remote_is(addresses):
             return OurClone()
         return Occupied(tuple(names))
 
@@ -188,13 +189,14 @@ class Workspace:
 
     def prepare(self, lease: HeldLease) -> None:
         """Remote, credential helper and ignore line; no network, and the same however often it runs."""
-        self._git("config", "--replace-all", "remote.origin.url", lease.clone_url)
+        self._git("config", "--replace-all", "remote.origin.url", lease.git_url)
         self._git("config", "--replace-all", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
-        section = f"credential.{lease.clone_url}"
-        # The empty value first: helpers configured elsewhere on this machine are not asked and never get the token.
-        self._git("config", "--replace-all", f"{section}.helper", "")
-        self._git("config", "--add", f"{section}.helper", credential_helper())
-        self._git("config", f"{section}.useHttpPath", "true")
+        for address in lease.addresses:
+            section = f"credential.{address}"
+            # The empty value first: helpers configured elsewhere on this machine are not asked and never get the token.
+            self._git("config", "--replace-all", f"{section}.helper", "")
+            self._git("config", "--add", f"{section}.helper", credential_helper())
+            self._git("config", f"{section}.useHttpPath", "true")
         self.ignore_home()
 
     def ignore_home(self) -> None:
@@ -227,7 +229,7 @@ class Workspace:
         """Brings the branches of the lease's repository here. Raises Refused (`unavailable`)."""
         options = ("--quiet", "--no-tags", "--prune", "--no-auto-maintenance")
         try:
-            self._git(*directly(lease.clone_url), "fetch", *options, DIRECT, "+refs/heads/*:refs/remotes/origin/*")
+            self._git(*directly(lease.git_url), "fetch", *options, DIRECT, "+refs/heads/*:refs/remotes/origin/*")
         except GitFailed as failure:
             raise _unreachable(failure) from None
 
@@ -235,7 +237,7 @@ class Workspace:
         self.fetch_branches(lease)
         if not self.has(lease.head_sha):
             try:
-                self._git(*directly(lease.clone_url), "fetch", "--quiet", "--no-tags", DIRECT, lease.head_sha)
+                self._git(*directly(lease.git_url), "fetch", "--quiet", "--no-tags", DIRECT, lease.head_sha)
             except GitFailed as failure:
                 raise _unreachable(failure) from None
         tracked = self._git("ls-tree", "--name-only", "-z", lease.head_sha).split("\0")
@@ -248,9 +250,9 @@ class Workspace:
                 )
             )
 
-    def _remote_is(self, clone_url: str) -> bool:
+    def _remote_is(self, addresses: Sequence[str]) -> bool:
         # A build that was cut off before its first setting is ours too: the lease in the folder says so.
-        return self._try("config", "--local", "--get", "remote.origin.url") in (clone_url, None)
+        return self._try("config", "--local", "--get", "remote.origin.url") in (*addresses, None)
 
     def uses_lfs(self, sha: str) -> bool:
         """Whether a commit's attributes hand files to git-lfs."""

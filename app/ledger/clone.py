@@ -265,7 +265,8 @@ def _push_failed(result: "subprocess.CompletedProcess[bytes]") -> PushFailed:
     said = _lines(result.stderr)
     remote = [line for line in said if line.startswith("remote:")]
     fault = fault_of("\n".join((*about_refs, *said)))
-    if about_refs and "failed to report status" not in about_refs[0] and fault is Fault.UNHEARD:
+    heard = about_refs and not re.search(r"failed to report status|\((?:unavailable|unknown_outcome): ", about_refs[0])
+    if heard and fault is Fault.UNHEARD:
         fault = Fault.OTHER  # the remote did answer, whatever its words remind of
     return PushFailed(git_words([f"! {line}" for line in about_refs] + (remote or said)).replace("! ", ""), fault)
 

@@ -73,6 +73,8 @@ class Fault(StrEnum):
     UNAUTHENTICATED = "unauthenticated"
     FORBIDDEN = "forbidden"
     NOT_FOUND = "not_found"
+    SERVICE = "service"
+    """The service's git endpoint says no, names its reason as the agent API does, and says what to do."""
     DECLINED = "declined"
     """A rule or a hook of the remote says no to this ref."""
     CONTENT = "content"
@@ -92,6 +94,14 @@ class Fault(StrEnum):
 _MEANINGS = tuple(
     (fault, re.compile("|".join(words), re.IGNORECASE))
     for fault, words in (
+        (
+            Fault.SERVICE,
+            (
+                r"\b(?:stale_generation|ended|held|frozen|no_policy|mode_observe|writes_off|installation_suspended): ",
+                r"\(forbidden: ",
+                "unauthenticated: ",
+            ),
+        ),
         (Fault.CONTENT, ("GH001:", "exceeds GitHub's file size limit", "cannot contain secrets", "secret-scanning")),
         (
             Fault.DECLINED,
@@ -129,6 +139,7 @@ _MEANINGS = tuple(
                 *("recv failure", "send failure", "RPC failed", "hung up unexpectedly", "early EOF", "empty reply"),
                 *("unexpected disconnect", "did not answer in time", "failed to report status", "internal server"),
                 *("bad line length", "bad band", "protocol error", "expected flush", "remote did not send all"),
+                r"\((?:unavailable|unknown_outcome): ",
             ),
         ),
     )

@@ -58,3 +58,25 @@ def test_storing_and_erasing_do_nothing(world: World, here: Path) -> None:
         done = world.run(here, "git-credential", operation)
         assert (done.code, done.out) == (0, "")
     assert sorted(path.name for path in (here / ".agent-recovery").iterdir()) == before
+
+
+def test_the_services_git_endpoint_gets_the_lease_token(world: World, here: Path, tmp_path: Path) -> None:
+    of_service = request(world, path="git/acme/shop.git")
+    kept = f"username=agent\npassword={world.service.lease_token}\n"
+    assert credential.answer(of_service, here, {}) == kept
+    assert credential.answer(of_service, here, {"GITHUB_TOKEN": USER_TOKEN}) == kept
+    handed = {"AGENT_RECOVERY_LEASE_TOKEN": "arl_handed"}
+    assert credential.answer(of_service, here, handed) == "username=agent\npassword=arl_handed\n"
+    # The user's own token never goes there, the lease token never to GitHub.
+    assert world.service.lease_token not in credential.answer(request(world), here, {})
+    where = {"AGENT_RECOVERY_URL": world.service.url, "AGENT_RECOVERY_REPO": "acme/shop"}
+    assert credential.answer(of_service, tmp_path, where | handed) == "username=agent\npassword=arl_handed\n"
+    for changes in ({"host": "git.example"}, {"protocol": "https"}, {"path": "git/acme/other.git"}, {"path": "git"}):
+        assert (
+            credential.answer(request(world, **{"path": "git/acme/shop.git", **changes}), tmp_path, where | handed)
+            == ""
+        )
+    assert credential.answer(of_service, tmp_path, where) == ""
+    assert credential.answer(of_service, tmp_path, handed) == ""
+    plain = {"AGENT_RECOVERY_URL": "http://git.example", "AGENT_RECOVERY_REPO": "acme/shop"} | handed
+    assert credential.answer(request(world, host="git.example", path="git/acme/shop.git"), tmp_path, plain) == ""

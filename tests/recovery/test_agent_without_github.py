@@ -1,0 +1,160 @@
+"""An agent with a lease token and no GitHub credential at all: the whole way, by the command line and by plain git."""
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # for the world of this folder's git tests
+
+from git_world import REPO, GitWorld
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class HandedAgent:
+    """A folder, an empty home, and the environment that whoever claimed handed over."""
+
+    def __init__(self, world: GitWorld, grant: dict[str, Any]) -> None:
+        self.world, self.grant = world, grant
+        self.home = world.folder / secrets.token_hex(4)
+        self.folder = self.home / "work"
+        self.folder.mkdir(parents=True)
+        self.environment = {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+            "HOME": str(self.home),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_TERMINAL_PROMPT": "0",
+            **{f"GIT_{role}_{what}": "agent" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+            "AGENT_RECOVERY_URL": world.url,
+            "AGENT_RECOVERY_REPO": REPO,
+            "AGENT_RECOVERY_TICKET": str(grant["ticket"]),
+            "AGENT_RECOVERY_GENERATION": str(grant["generation"]),
+            "AGENT_RECOVERY_LEASE_TOKEN": grant["lease_token"],
+        }
+
+    def run(self, *words: str, cwd: Path | None = None) -> Outcome:
+        done = subprocess.run(
+            words, cwd=cwd or self.folder, env=self.environment, capture_output=True, text=True, timeout=90, check=False
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    def call(self, *words: str) -> Outcome:
+        return self.run(sys.executable, "-m", "app.cli", *words)
+
+    def commit(self, name: str) -> str:
+        (self.folder / name).write_text("x\n")
+        assert self.run("git", "add", name).code == 0
+        assert self.run("git", "commit", "-qm", f"Add {name}").code == 0
+        return self.run("git", "rev-parse", "HEAD").out.strip()
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitWorld]:
+    world = GitWorld(tmp_path_factory.mktemp("handed"))
+    yield world
+    world.end()
+
+
+def test_the_whole_way_without_a_github_credential(world: GitWorld) -> None:
+    ticket = world.issue()
+    agent = HandedAgent(world, world.claim(ticket))
+    begun = agent.call("recover", "--json")
+    assert begun.code == 0, begun.err
+    assert (begun.json["workspace"]["head_sha"], begun.json["workspace"]["clean"]) == (agent.grant["head_sha"], True)
+    assert begun.json["grant"]["generation"] == 1
+    assert agent.grant["lease_token"] not in begun.out
+    assert world.record(ticket)["status"] == "working"
+    config = (agent.folder / ".git" / "config").read_text()
+    assert f"url = {world.url}/git/{REPO}.git" in config
+    assert "arl_" not in config
+
+    first = agent.commit("one.txt")
+    pushed = agent.call("push", "--json")
+    assert pushed.code == 0, pushed.err
+    assert world.ref(f"refs/heads/{agent.grant['branch']}") == first == pushed.json["pushed"]
+    # The holder's own ledger commit went with it: the service added none.
+    assert [line for line in world.story(ticket) if "pushed" in line] == [f"{ticket} · pushed {first[:12]}"]
+
+    second = agent.commit("two.txt")
+    plain = agent.run("git", "push", "-q", "origin", "HEAD")
+    assert plain.code == 0, plain.err
+    assert world.record(ticket)["published"]["sha"] == second
+    assert agent.run("git", "fetch", "-q", "origin").code == 0
+
+    told = agent.call("brief", "--json")
+    assert (told.code, told.json["work"]["published_sha"]) == (0, second), told.err
+    again = agent.call("recover", "--json")
+    assert again.code == 0, again.err
+
+
+def test_foreign_commits_are_adopted_or_put_aside_through_the_service(world: GitWorld) -> None:
+    ticket = world.issue()
+    agent = HandedAgent(world, world.claim(ticket))
+    assert agent.call("recover").code == 0
+    agent.commit("one.txt")
+    assert agent.call("push").code == 0
+    branch = agent.grant["branch"]
+    world.emulator.commit(REPO, {"by-hand.txt": "x\n"}, branch=branch)
+    foreign = world.ref(f"refs/heads/{branch}")
+    assert foreign is not None
+    mine = agent.commit("two.txt")
+    refused = agent.call("push", "--json")
+    assert (refused.code, refused.json["error"]["code"]) == (5, "foreign_commits")
+    rewound = agent.call("push", "--rewind", "--json")
+    assert rewound.code == 0, rewound.err
+    assert world.ref(f"refs/heads/{branch}") == mine
+    assert world.ref(f"refs/agent-recovery/recovered/{ticket}/{foreign}") == foreign
+    world.emulator.commit(REPO, {"again.txt": "x\n"}, branch=branch)
+    other = world.ref(f"refs/heads/{branch}")
+    assert other is not None
+    adopted = agent.call("adopt", other, "--json")
+    assert adopted.code == 0, adopted.err
+    assert world.record(ticket)["published"]["sha"] == other
+
+
+def test_an_agent_that_lost_its_lease_is_told_so_by_its_git(world: GitWorld) -> None:
+    ticket = world.issue()
+    agent = HandedAgent(world, world.claim(ticket))
+    assert agent.call("recover").code == 0
+    agent.commit("late.txt")
+    world.take_over(ticket)
+    pushed = agent.call("push", "--json")
+    assert (pushed.code, pushed.json["error"]["code"]) == (3, "stale_generation"), pushed.out
+    assert "generation 2 is held by agent" in pushed.json["error"]["message"]
+    assert world.ref(f"refs/heads/{agent.grant['branch']}") is None
+    fresh = HandedAgent(world, agent.grant)
+    refused = fresh.call("recover", "--json")
+    assert (refused.code, refused.json["error"]["code"]) == (3, "stale_generation")
+    assert list(fresh.folder.glob("*")) == []
+
+
+def test_a_plain_clone_gets_its_password_from_the_command_line(world: GitWorld) -> None:
+    agent = HandedAgent(world, world.claim(world.issue()))
+    url = f"{world.url}/git/{REPO}.git"
+    helper = f"credential.{world.url}.helper=!{sys.executable} -P -m app.cli git-credential"
+    path = f"credential.{world.url}.useHttpPath=true"
+    done = agent.run("git", "-c", helper, "-c", path, "clone", "-q", url, "plain", cwd=agent.home)
+    assert done.code == 0, done.err
+    assert "arl_" not in (agent.home / "plain" / ".git" / "config").read_text()
+    del agent.environment["AGENT_RECOVERY_LEASE_TOKEN"]
+    assert agent.run("git", "-c", helper, "-c", path, "clone", "-q", url, "again", cwd=agent.home).code == 128
