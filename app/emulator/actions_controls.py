@@ -31,7 +31,7 @@ def set_command(server: Server, request: Request) -> Any:
         world.actions.commands.pop(key, None)
         return {"workflow": workflow.path, "command": []}
     env = tuple((str(k), str(v)) for k, v in body.get("env", dict, {}).items())
-    timeout = float(body.data.get("timeout_s", Command.timeout_s))
+    timeout = body.seconds("timeout_s", Command.timeout_s)
     world.actions.commands[key] = Command(argv, env, body.maybe("cwd", str), timeout)
     for run in world.actions.runs_of(repo):
         if run.workflow is workflow and run.attempt.status == "queued":

@@ -47,6 +47,14 @@ async def control(server: Server, request: Request) -> Response:
     return result if isinstance(result, Response) else Response.json(result)
 
 
+def since(request: Request) -> int:
+    """The number after which a log is asked for. Raises 422."""
+    given = request.query.get("since", "0")
+    if not (given.isascii() and given.isdigit()):
+        raise ApiError(422, f"since={given} is no number")
+    return int(given)
+
+
 def _named(request: Request, member: str, form: re.Pattern[str]) -> str:
     """The name of something new. Raises 422: the path of what GitHub would never call so may be another's."""
     name = request.body.need(member, str)
@@ -280,7 +288,7 @@ def add_comment(server: Server, request: Request) -> Any:
 
 @router.add("GET", "/requests")
 def requests(server: Server, request: Request) -> Any:
-    return server.traffic.since(int(request.query.get("since", "0")))
+    return server.traffic.since(since(request))
 
 
 @router.add("DELETE", "/requests")

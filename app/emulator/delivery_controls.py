@@ -40,7 +40,7 @@ def deliveries(server: Server, request: Request) -> Any:
 @router.add("POST", "/deliveries/flush")
 async def flush(server: Server, request: Request) -> Any:
     server.world.background.run_all()
-    seconds = float(request.body.data.get("timeout_s", _FLUSH_S))
+    seconds = request.body.seconds("timeout_s", _FLUSH_S)
     return {"pending": await server.world.deliveries.flush(seconds)}
 
 
@@ -48,8 +48,7 @@ async def flush(server: Server, request: Request) -> Any:
 def delivery_mode(server: Server, request: Request) -> Any:
     """How all travel; ``timeout_s`` shortens the 10 seconds a target has."""
     body, sent = request.body, server.world.deliveries
-    if "timeout_s" in body:
-        sent.timeout_s = float(body.data["timeout_s"])
+    sent.timeout_s = body.seconds("timeout_s", sent.timeout_s)
     sent.set_mode(body.get("mode", str, sent.mode))
     return {"mode": sent.mode, "timeout_s": sent.timeout_s, "pending": sent.pending}
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from app.emulator.clock import from_stamp, to_stamp
-from app.emulator.control import router
+from app.emulator.control import router, since
 from app.emulator.errors import ApiError
 from app.emulator.routing import Request
 
@@ -42,10 +42,7 @@ def fault_log(server: Server, request: Request) -> Any:
 
     ``?since=ID`` leaves out what orders up to this one did.
     """
-    since = request.query.get("since", "0")
-    if not (since.isascii() and since.isdigit()):
-        raise ApiError(422, "since is the id of an order")
-    return server.disturber.faults.log(int(since))
+    return server.disturber.faults.log(since(request))
 
 
 @router.add("GET", "/faults/paused")

@@ -69,8 +69,8 @@ def add_token(server: Server, request: Request) -> Any:
     else:
         raise ApiError(422, f"Unknown kind of token {kind}")
     _rename_token(world, token.value, {"fine_grained": "github_pat_", "user_to_server": "ghu_"}.get(kind))
-    if "lifetime_s" in body:
-        token.expires_at = world.clock.now() + float(body.data["lifetime_s"])
+    if body.data.get("lifetime_s") is not None:
+        token.expires_at = world.clock.now() + body.seconds("lifetime_s", 0)
     return {"token": token.value, "kind": kind}
 
 

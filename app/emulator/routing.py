@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -55,6 +56,15 @@ class Body:
     def maybe(self, name: str, kind: type[T]) -> T | None:
         """A member, or None when it is missing or null."""
         return None if self.data.get(name) is None else self._typed(name, kind)
+
+    def seconds(self, name: str, default: float) -> float:
+        """A span of time, or the default when it is missing or null. Raises 422."""
+        value = self.data.get(name)
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            raise unreadable(f"For 'properties/{name}', {json.dumps(value)} is not a number of seconds.")
+        return float(value)
 
     def _typed(self, name: str, kind: type[T]) -> T:
         value = self.data[name]

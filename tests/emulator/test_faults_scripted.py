@@ -260,6 +260,23 @@ def test_one_write_of_refs_is_refused_and_the_next_is_not(world: World, tmp_path
 
 
 @pytest.mark.parametrize(
+    ("call", "body"),
+    [
+        ("deliveries/mode", {"timeout_s": "x"}),
+        ("deliveries/mode", {"timeout_s": -1}),
+        ("deliveries/flush", {"timeout_s": []}),
+        ("tokens", {"user": "dev", "lifetime_s": True}),
+        ("requests?since=soon", None),
+    ],
+)
+def test_what_is_no_number_is_said_so(world: World, call: str, body: dict[str, Any] | None) -> None:
+    url = f"{world.emulator.url}/_emulator/{call}"
+    answer = httpx.get(url) if body is None else httpx.post(url, json=body)
+    assert answer.status_code == 422
+    assert "number" in answer.json()["message"]
+
+
+@pytest.mark.parametrize(
     "asked",
     [
         {"set": "tomorrow"},
