@@ -15,7 +15,7 @@ from app.domain.outcome import Blocked, Code, Refused
 from app.domain.policy import Mode
 from app.domain.rebuild import Rebuild, rebuilt
 from app.domain.ticket_id import TicketId
-from app.ledger.api import Undecided, Won
+from app.ledger.api import Damaged, Undecided, Won
 
 log = structlog.get_logger()
 
@@ -38,6 +38,9 @@ class Rebuilding:
         heads = await namespace.heads(ticket)
         view = await self._views.look(owner, name, ticket)
         _require_frozen(view)
+        reading = await view.ledger.read(ticket)
+        if isinstance(reading, Damaged) and reading.kind == "newer":
+            raise Refused(Blocked(Code.FROZEN, reading.reason, "update the service: a newer one can read it"))
         bodies, witnesses = await self._witnessing.remembered(view.repo, view.ledger, ticket, view.observation)
         made = rebuilt(
             ticket,

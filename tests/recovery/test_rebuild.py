@@ -145,6 +145,17 @@ async def test_a_lost_answer_of_the_rebuild_is_read_from_the_refs(world: LoopWor
     await goes_on(world, controller, agent, code)
 
 
+async def test_a_newer_versions_ledger_is_left_alone(world: LoopWorld) -> None:
+    controller, agent, _ = await world.published()
+    head, record = fetched(agent)
+    newer = commit(agent, head, following(record) | {"schema": 99}, sealed=True)
+    point(agent, newer)
+    with pytest.raises(Refused) as refused:
+        await rebuild(world, controller)
+    assert "update the service" in refused.value.blocked.remedy
+    assert world.ledger() == newer
+
+
 async def test_a_sound_ledger_and_an_unknown_ticket_are_not_rebuilt(world: LoopWorld) -> None:
     controller, _, _ = await world.published()
     before = world.ledger()
