@@ -14,6 +14,7 @@ from app.doctor import (
     probes_of_limits,
     probes_of_merging,
     probes_of_projects,
+    probes_of_pushes,
     probes_of_refs,
     probes_of_tokens,
     probes_of_work,
@@ -29,6 +30,7 @@ from app.service.settings import BadSettings, Settings, load_settings
 
 _MODULES = (
     probes_of_refs,
+    probes_of_pushes,
     probes_of_work,
     probes_of_merging,
     probes_of_issues,
