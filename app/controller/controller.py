@@ -20,6 +20,7 @@ from app.controller.http_probe import HttpGet
 from app.controller.journal import Journal
 from app.controller.keyring import Keyring
 from app.controller.loop import Loop
+from app.controller.parenting import Parenting
 from app.controller.pokes import PokeStore
 from app.controller.probing import Prober
 from app.controller.project import Projector
@@ -41,11 +42,13 @@ from app.domain.agent_api import (
     WriteAnswer,
 )
 from app.domain.brief import Brief
+from app.domain.child_api import NamedChildRequest, RespawnRequest, ResultRequest, SpawnRequest
 from app.domain.effect_api import EffectDispatch, EffectIntent, EffectList, EffectLook, EffectOutcome
 from app.domain.effect_journal import due
 from app.domain.keys import TicketKey
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.rebuild import Rebuild
+from app.domain.shown_child import Children
 from app.domain.ticket_id import TicketId, number_of
 from app.domain.token import Claims
 from app.github.budget import counting
@@ -92,6 +95,7 @@ class Controller:
         self._holding = Holding(self._views, journal, projector, heartbeats, witnessing, pokes)
         self._gate = GitGate(self._views, self._holding, heartbeats, witnessing, pokes)
         self._effecting = Effecting(self._views, self._holding, Prober(http_get or HttpGet()))
+        self._parenting = Parenting(self._views, self._holding, pokes)
         rounds = Rounds(self._views, journal, actor, projector, Reporter(projector), authors, self._effecting)
         self._rounds = rounds
         self._rebuilding = Rebuilding(self._views, witnessing)
@@ -219,6 +223,52 @@ class Controller:
         """The effects of a ticket, for its holder. Writes nothing. Raises Refused, GitHubError."""
         with counting("effect"):
             return await self._effecting.known(owner, name, ticket, claims)
+
+    async def children(self, owner: str, name: str, ticket: int, claims: Claims) -> Children:
+        """The children of a ticket as they stand, to its holder. Writes nothing. Raises Refused, GitHubError."""
+        with counting("children"):
+            return await self._parenting.children(owner, name, ticket, claims)
+
+    async def spawn(self, owner: str, name: str, ticket: int, claims: Claims, request: SpawnRequest) -> WriteAnswer:
+        """Give a part of the ticket to a child. Raises Refused, GitHubError."""
+        self._require_writes()
+        with counting("spawn"):
+            async with self._telling(owner, name, ticket):
+                return await self._parenting.spawn(owner, name, ticket, claims, request)
+
+    async def respawn(self, owner: str, name: str, ticket: int, claims: Claims, request: RespawnRequest) -> WriteAnswer:
+        """Ask for a child's work anew, at the ticket's present snapshot. Raises Refused, GitHubError."""
+        self._require_writes()
+        with counting("respawn"):
+            async with self._telling(owner, name, ticket):
+                return await self._parenting.respawn(owner, name, ticket, claims, request)
+
+    async def adopt(
+        self, owner: str, name: str, ticket: int, claims: Claims, request: NamedChildRequest
+    ) -> WriteAnswer:
+        """List an orphan among the ticket's children. Raises Refused, GitHubError."""
+        self._require_writes()
+        with counting("adopt"):
+            async with self._telling(owner, name, ticket):
+                return await self._parenting.adopt(owner, name, ticket, claims, request)
+
+    async def cancel_child(
+        self, owner: str, name: str, ticket: int, claims: Claims, request: NamedChildRequest
+    ) -> WriteAnswer:
+        """End a child. Raises Refused, GitHubError."""
+        self._require_writes()
+        with counting("cancel"):
+            async with self._telling(owner, name, ticket):
+                return await self._parenting.cancel(owner, name, ticket, claims, request)
+
+    async def result(
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: ResultRequest
+    ) -> WriteAnswer:
+        """Store a child's result, which ends it. Raises Refused, GitHubError."""
+        self._require_writes()
+        with counting("result"):
+            async with self._telling(owner, name, ticket):
+                return await self._parenting.result(owner, name, ticket, claims, request)
 
     async def start_up(self) -> None:
         """Poke every ticket in progress, whatever events were lost. Failures are logged; the sweep comes again."""

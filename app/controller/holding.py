@@ -7,7 +7,7 @@ the key. What if the lease is gone: the fencing identity at the head is no longe
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
@@ -43,6 +43,7 @@ from app.domain.progress import handed_off, progressed, recovered
 from app.domain.record import Answered, Lease, Record
 from app.domain.ticket_id import TicketId
 from app.domain.token import Claims
+from app.github.refs import RefUpdate, RefValue
 from app.github.repository import Repository
 from app.ledger.api import Standing, Undecided
 from app.ledger.witness import Current, Witness, judge
@@ -52,17 +53,27 @@ SETTLE_AFTER = timedelta(seconds=5)
 
 
 @dataclass(frozen=True)
-class _Written:
+class Along:
+    """Refs that move together with the holder's ledger, or not at all. `kept_at`: see `Journal.write`."""
+
+    updates: tuple[RefUpdate, ...] = ()
+    kept_at: RefValue | None = None
+
+
+@dataclass(frozen=True)
+class Written:
     """A record to be written, and the answer that goes with it."""
 
     record: Record
     event: str
     changes: tuple[Change, ...] = ()
     effect: EffectState | None = None
+    along: Callable[[], Awaitable[Along]] | None = None
+    """Makes what moves along, once it is known that the write may be tried."""
 
 
 T = TypeVar("T")
-_Build = Callable[[View, Record, Lease], _Written]
+Build = Callable[[View, Record, Lease], Written]
 
 
 class Holding:
@@ -91,10 +102,8 @@ class Holding:
         present fencing identity, and the status is `working`. Projected before it answers.
         """
 
-        def build(view: View, record: Record, lease: Lease) -> _Written:
-            return _Written(
-                _or_refuse(recovered(record, lease, request.head_sha, view.observation)), "workspace rebuilt"
-            )
+        def build(view: View, record: Record, lease: Lease) -> Written:
+            return Written(or_refuse(recovered(record, lease, request.head_sha, view.observation)), "workspace rebuilt")
 
         answer, view, standing = await self._write(
             owner, name, ticket, claims, request, build, to="evidence", evidence=request
@@ -113,11 +122,11 @@ class Holding:
         if isinstance(admitted, Blocked):
             raise Refused(admitted)
 
-        def build(view: View, record: Record, lease: Lease) -> _Written:
+        def build(view: View, record: Record, lease: Lease) -> Written:
             if request.status == "ready":
                 _unless(not_ready(view.head))
-            after = _or_refuse(progressed(record, admitted.checkpoint, request.status, view.observation))
-            return _Written(after, f"checkpoint, {request.status}", admitted.changes)
+            after = or_refuse(progressed(record, admitted.checkpoint, request.status, view.observation))
+            return Written(after, f"checkpoint, {request.status}", admitted.changes)
 
         answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to="checkpoint")
         return answer
@@ -130,9 +139,9 @@ class Holding:
         if isinstance(admitted, Blocked):
             raise Refused(admitted)
 
-        def build(view: View, record: Record, lease: Lease) -> _Written:
-            after = _or_refuse(progressed(record, admitted.checkpoint, "working", view.observation))
-            return _Written(handed_off(after, now=view.now), "handed off", admitted.changes)
+        def build(view: View, record: Record, lease: Lease) -> Written:
+            after = or_refuse(progressed(record, admitted.checkpoint, "working", view.observation))
+            return Written(handed_off(after, now=view.now), "handed off", admitted.changes)
 
         answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to="handoff")
         return answer
@@ -145,7 +154,7 @@ class Holding:
         """
         repo, standing, highest = await self.standing(owner, name, ticket, claims)
         record = standing.record
-        lease = _or_refuse(present_lease(record, claims, repository_id=repo.id, ticket=ticket))
+        lease = or_refuse(present_lease(record, claims, repository_id=repo.id, ticket=ticket))
         await self._heartbeats.beat(Holder(repo.id, str(ticket), lease.generation, lease.nonce))
         last_sign = lease.renewed_at or lease.granted_at
         half_gone = self._views.now() >= last_sign + (lease.expires_at - last_sign) / 2
@@ -196,11 +205,26 @@ class Holding:
     ) -> WriteAnswer:
         """Write down a word about an effect. `rule` says what it makes of the record; `word` names effect and call."""
 
-        def build(view: View, record: Record, lease: Lease) -> _Written:
-            noted = _or_refuse(rule(view, record, lease))
-            return _Written(noted.record, f"effect {word}", effect=state_of(noted.effect, go=noted.go))
+        def build(view: View, record: Record, lease: Lease) -> Written:
+            noted = or_refuse(rule(view, record, lease))
+            return Written(noted.record, f"effect {word}", effect=state_of(noted.effect, go=noted.go))
 
         answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to=f"effects/{word}")
+        return answer
+
+    async def write(
+        self,
+        owner: str,
+        name: str,
+        ticket: TicketId,
+        claims: Claims,
+        request: WriteRequest,
+        build: Build,
+        *,
+        to: str,
+    ) -> WriteAnswer:
+        """Any write of a holder: `build` says what it makes of the record, or raises Refused; `to` names the call."""
+        answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to=to)
         return answer
 
     async def _write(
@@ -210,7 +234,7 @@ class Holding:
         ticket: TicketId,
         claims: Claims,
         request: WriteRequest,
-        build: _Build,
+        build: Build,
         *,
         to: str,
         evidence: EvidenceRequest | None = None,
@@ -231,7 +255,7 @@ class Holding:
             require_writable(view)
             if standing is None:
                 raise Refused(Blocked(Code.NOT_FOUND, "the ticket has no ledger", "claim it first"))
-            lease = _or_refuse(present_lease(standing.record, claims, repository_id=view.repo.id, ticket=ticket))
+            lease = or_refuse(present_lease(standing.record, claims, repository_id=view.repo.id, ticket=ticket))
             _unless(out_of_order(standing.record, claims, request.seq))
             built = build(view, standing.record, lease)
             answer = self._answer(view, built, evidence)
@@ -243,7 +267,17 @@ class Holding:
                 to=to,
             )
             record = built.record.model_copy(update={"requests": built.record.with_answer(entry)})
-            outcome = await self._journal.write(view, standing, record, built.event, when=view.now, request=request.key)
+            along = await built.along() if built.along is not None else Along()
+            outcome = await self._journal.write(
+                view,
+                standing,
+                record,
+                built.event,
+                when=view.now,
+                request=request.key,
+                also=along.updates,
+                kept_at=along.kept_at,
+            )
             if isinstance(outcome, Journaled):
                 await self._pokes.poke(view.key, due_at=view.now + self._delay(evidence))
                 written = answer.model_copy(update={"ledger_commit": outcome.standing.entry.sha})
@@ -263,7 +297,7 @@ class Holding:
         # Evidence projects by itself; everything else is projected by the loop, at once.
         return SETTLE_AFTER if evidence is not None else timedelta(0)
 
-    def _answer(self, view: View, built: _Written, evidence: EvidenceRequest | None) -> WriteAnswer:
+    def _answer(self, view: View, built: Written, evidence: EvidenceRequest | None) -> WriteAnswer:
         record = built.record
         hardness = is_hard(record, view.observation)
         soft = hardness.missing if isinstance(hardness, Soft) else ()
@@ -313,7 +347,7 @@ def require_writable(view: View) -> None:
         )
 
 
-def _or_refuse(value: T | Blocked) -> T:
+def or_refuse(value: T | Blocked) -> T:
     """A rule's answer, or Refused with its reason."""
     if isinstance(value, Blocked):
         raise Refused(value)

@@ -15,7 +15,7 @@ from app.domain.model import Instant
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.record import Record
 from app.domain.refs import Place
-from app.github.refs import RefUpdate
+from app.github.refs import RefUpdate, RefValue
 from app.ledger.api import Lost, Standing, Undecided, Won
 from app.ledger.codec import NotStorable
 
@@ -50,12 +50,14 @@ class Journal:
         *,
         when: Instant,
         also: Sequence[RefUpdate] = (),
+        kept_at: RefValue | None = None,
         request: str | None = None,
         to: Place = "active",
     ) -> Journaled | Lost | Undecided:
         """Put `record` on top of `base` under the place `to`. `record.sequence` is set here; `also` are other refs that
-        move in the same update. The published commit becomes the second parent, so it stays reachable. Raises Refused
-        where the record is too large even after everything that may be left out was left out.
+        move in the same update, `kept_at` one that comes to point to the new commit. The published commit becomes the
+        second parent, so it stays reachable. Raises Refused where the record is too large even after everything that
+        may be left out was left out.
         """
         sequence = base.record.sequence + 1 if base else 1
         published = record.published.sha if record.published else None
@@ -67,6 +69,7 @@ class Journal:
                 event=event,
                 code_parent=published if base else None,
                 also=also,
+                kept_at=kept_at,
                 request=request,
                 to=to,
                 when=when,

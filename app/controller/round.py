@@ -38,6 +38,7 @@ from app.domain.plan import (
     CreatePull,
     ForgetRefusals,
     NoteProgress,
+    NoteResults,
     Plan,
     ProbeEffect,
     PullIsClosed,
@@ -147,6 +148,7 @@ class Rounds:
                 tail=standing.tail,
                 author_is_dead=self._authors.is_dead,
                 heartbeat_at=view.heartbeat_at,
+                children=view.family.seen,
             )
         )
         return await self._carry_out(view, standing, head, plan, author)
@@ -332,6 +334,8 @@ def _noted(record: Record, plan: Plan, now: datetime) -> Record:
             record = record.model_copy(update={"open": tuple(p for p in record.open if p not in action.permits)})
         elif isinstance(action, NoteProgress):
             record = record.model_copy(update={"attempts": gates.progress_noted(record, now=now)})
+        elif isinstance(action, NoteResults):
+            record = record.model_copy(update={"children": action.children})
         elif isinstance(action, PullIsOpen):
             noted = {"reopen_pr": None, "closed_pr": None, "pr_number": action.number}
             record = record.model_copy(update={"projections": record.projections.model_copy(update=noted)})
@@ -359,6 +363,7 @@ def _event_of(plan: Plan) -> str:
         ProbeEffect: "effects looked for",
         StampLease: "lease renewed",
         SealTail: "sealed by the service",
+        NoteResults: "result of a child noted",
         PullIsOpen: "PR is open",
         PullIsClosed: "PR closed by a person",
         ForgetRefusals: "what was refused is not needed any more",

@@ -1,9 +1,11 @@
 """One look at a ticket: GitHub's state, the ledger, the policy, and whether the ledger may be acted on at all."""
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
+from app.controller.family import Families, Family
 from app.controller.heartbeats import Heartbeats, Holder
 from app.controller.keyring import Keyring
 from app.controller.witnessing import Witnessing
@@ -46,6 +48,7 @@ class View:
     head: Head | None
     comparison: Comparison | None
     heartbeat_at: datetime | None
+    family: Family = field(default_factory=Family)
 
     @property
     def now(self) -> datetime:
@@ -75,6 +78,7 @@ class Views:
         self._witnessing = witnessing
         self._ledgers: OrderedDict[int, ApiLedger] = OrderedDict()
         self._cache = LedgerCache()
+        self._families = Families(heartbeats, witnessing)
         self._comparisons: OrderedDict[tuple[int, str, str], Comparison] = OrderedDict()
 
     async def look(self, owner: str, name: str, ticket: TicketId) -> View:
@@ -96,6 +100,8 @@ class Views:
             frozen = await self._witnessing.judge(repo, ledger, ticket, reading, observation)
         standing = readable(reading) if isinstance(reading, Standing) else None
         comparison = await self._compare(repo, standing.record, observation) if standing and not frozen else None
+        usable = standing if frozen is None else None
+        contains = partial(self._contains, repo)
         return View(
             repo=repo,
             ledger=ledger,
@@ -107,6 +113,7 @@ class Views:
             head=_head(standing, observation, comparison),
             comparison=comparison,
             heartbeat_at=await self._heartbeat(repo, standing),
+            family=await self._families.of(repo, ledger, usable, policy.policy, contains, observation.now),
         )
 
     async def _found(
@@ -176,12 +183,16 @@ class Views:
 
     async def _compare(self, repo: Repository, record: Record, observation: Observation) -> Comparison | None:
         pair = needs_relation(record, observation)
-        if pair is None:
-            return None
-        key = (repo.id, *pair)
+        return None if pair is None else await self._compared(repo, *pair)
+
+    async def _contains(self, repo: Repository, sha: str, head: str) -> bool:
+        return (await self._compared(repo, sha, head)).status in ("ahead", "identical")
+
+    async def _compared(self, repo: Repository, base: str, head: str) -> Comparison:
+        key = (repo.id, base, head)
         if key not in self._comparisons:
             try:
-                self._comparisons[key] = await repo.compare(*pair)
+                self._comparisons[key] = await repo.compare(base, head)
             except NotFound:
                 # No common ancestor: a foreign history was put in place of the branch.
                 return Comparison("diverged", 0, 0, ())

@@ -7,11 +7,13 @@ decision on an unchanged world is empty.
 Accepted losses: between two looks a projection may be old; it blocks a person at worst and permits the App nothing.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from app.domain import gates, permits
+from app.domain.child_changes import with_results
+from app.domain.children import Seen, Unseen
 from app.domain.effect_report import settling
 from app.domain.external_id import parse
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
@@ -26,6 +28,7 @@ from app.domain.plan import (
     ForgetRefusals,
     Guarded,
     NoteProgress,
+    NoteResults,
     Plan,
     PullIsClosed,
     PullIsOpen,
@@ -57,6 +60,7 @@ class Situation:
     tail: int
     author_is_dead: Callable[[str], bool]
     heartbeat_at: datetime | None = None
+    children: Mapping[str, Seen | Unseen] = field(default_factory=dict)
 
     @property
     def now(self) -> datetime:
@@ -94,7 +98,7 @@ def _rules(s: Situation) -> Plan:
     stuck = needs_person(s.record, s.policy, now=s.now, heartbeat_at=s.heartbeat_at)
     asked = asking(s.record, s.observation, stuck) if stuck is not None else ()
     effects = settling(s.record, s.observation)
-    return (*_renewal(s), *_pull(s), *_comment(s), *_check_run(s), *_draft(s), *asked, *effects)
+    return (*_renewal(s), *_results(s), *_pull(s), *_comment(s), *_check_run(s), *_draft(s), *asked, *effects)
 
 
 def _unless_refused(s: Situation, action: Guarded) -> Guarded | Wait:
@@ -165,6 +169,12 @@ def _renewal(s: Situation) -> Iterator[StampLease | SealTail | NoteProgress]:
         yield SealTail(f"{s.tail} commits of the holder stand above the last seal of the service")
 
 
+def _results(s: Situation) -> Iterator[NoteResults]:
+    noted = with_results(s.record, s.children).children
+    if noted != s.record.children:
+        yield NoteResults(noted, "a child gave its result")
+
+
 def _pull(s: Situation) -> Iterator[CreatePull | ReopenPull | PullIsOpen | PullIsClosed | Wait]:
     work = s.record.work
     if isinstance(s.head, NothingPublished) or work is None:
@@ -177,7 +187,9 @@ def _pull(s: Situation) -> Iterator[CreatePull | ReopenPull | PullIsOpen | PullI
             yield PullIsOpen(pull.number, "the ticket's PR is open")
         return
     published = s.head.sha if isinstance(s.head, AtPublished) else s.head.published
-    if pull is None:
+    if pull is None and s.record.child is not None and s.observation.trunk is None:
+        yield Wait(f"the branch {work.trunk}, into which the child's work goes, is not published yet")
+    elif pull is None:
         if published == work.base_sha:
             yield Wait("the branch has no commit of its own yet, so there is nothing to open a PR for")
         else:
@@ -246,7 +258,9 @@ def _draft(s: Situation) -> Iterator[SetDraft]:
     pull = ticket_pull(s.record, s.observation)
     if pull is None or pull.state != "OPEN" or not isinstance(s.head, AtPublished | Foreign):
         return
-    ready = s.record.status == "ready" and isinstance(s.head, AtPublished) and s.head.fenced
+    # A child that completed holds no lease any more: what it published under its last one is what it gave.
+    completed = s.record.status == "completed" and isinstance(s.head, AtPublished)
+    ready = completed or (s.record.status == "ready" and isinstance(s.head, AtPublished) and s.head.fenced)
     made_ready = s.record.projections.made_ready
     # Once an edge each: what a person clicks afterwards is never fought over.
     if ready and pull.is_draft and not made_ready:

@@ -7,7 +7,7 @@ ownership protocol, R15). Numbers of one lease's requests only rise (R16).
 
 from app.domain.fencing import AtPublished, Foreign, Head
 from app.domain.outcome import Blocked, Code
-from app.domain.record import TERMINAL, Answered, Lease, Record
+from app.domain.record import FINISHED, TERMINAL, Answered, Lease, Record
 from app.domain.ticket_id import TicketId
 from app.domain.token import Claims
 
@@ -16,7 +16,7 @@ def present_lease(record: Record, claims: Claims, *, repository_id: int, ticket:
     """The lease that a verified token speaks of, if it is the present one of this very ticket."""
     lease = record.lease
     stale = (claims.repository_id, claims.ticket) != (repository_id, ticket) or record.identity != claims.identity
-    if record.status in TERMINAL:
+    if record.status in TERMINAL | FINISHED:
         return Blocked(
             Code.ENDED,
             f"the ticket is {record.status}",

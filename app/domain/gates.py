@@ -19,7 +19,7 @@ from app.domain.lease import Dead, Live, Nobody, Suspect, liveness, past
 from app.domain.model import instant_text
 from app.domain.outcome import Blocked, Code
 from app.domain.policy import Mode, Policy, duration_text
-from app.domain.record import TERMINAL, Attempts, Record
+from app.domain.record import FINISHED, TERMINAL, Attempts, Record
 
 
 @dataclass(frozen=True)
@@ -172,6 +172,13 @@ def _stands_still(record: Record, by_person: bool) -> Blocked | None:
             Code.ENDED,
             f"the ticket is {record.status}",
             "nothing is left to do here; work that is still missing belongs into a new Issue",
+            generation=record.generation,
+        )
+    if record.status in FINISHED:
+        return Blocked(
+            Code.ENDED,
+            f"the child has {record.status}; its result waits for the holder of #{record.ticket}",
+            f"the holder of #{record.ticket} integrates it, or asks for it anew: `agent-recovery child list`",
             generation=record.generation,
         )
     if record.status == "held":

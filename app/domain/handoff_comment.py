@@ -25,6 +25,8 @@ _STATE = {
     "ready": "Ready",
     "held": "On hold",
     "exhausted": "Needs a person: several attempts made no progress",
+    "completed": "Completed: waits to be merged into its ticket's branch",
+    "failed": "Failed: waits for the holder of its ticket",
     "landed": "Landed",
     "cancelled": "Cancelled",
     "abandoned": "Abandoned",

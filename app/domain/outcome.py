@@ -38,6 +38,9 @@ class Code(StrEnum):
     FOREIGN_COMMITS = "foreign_commits"
     BRANCH_MOVED = "branch_moved"
     BRANCH_BLOCKED = "branch_blocked"
+    CHILD_UNFINISHED = "child_unfinished"
+    CHILD_FAILED = "child_failed"
+    CHILD_STALE = "child_stale"
     UNKNOWN_OUTCOME = "unknown_outcome"
     UNAVAILABLE = "unavailable"
 
@@ -79,6 +82,9 @@ _EXITS: dict[Code, int] = {
     Code.FOREIGN_COMMITS: Exit.CONFLICT,
     Code.BRANCH_MOVED: Exit.CONFLICT,
     Code.BRANCH_BLOCKED: Exit.CONFLICT,
+    Code.CHILD_UNFINISHED: Exit.CONFLICT,
+    Code.CHILD_FAILED: Exit.CONFLICT,
+    Code.CHILD_STALE: Exit.CONFLICT,
     Code.UNKNOWN_OUTCOME: Exit.UNKNOWN_EFFECT,
     Code.UNAVAILABLE: Exit.UNAVAILABLE,
 }

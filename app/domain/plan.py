@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from app.domain.record import Permit, PermitKind, Target
 
@@ -144,6 +145,14 @@ class NoteProgress:
 
 
 @dataclass(frozen=True)
+class NoteResults:
+    """Write down the results that children gave since: `children` is the record's list with them."""
+
+    children: tuple[dict[str, Any], ...]
+    reason: str
+
+
+@dataclass(frozen=True)
 class SetDraft:
     number: int
     node_id: str
@@ -187,6 +196,7 @@ Action = (
     | StampLease
     | SealTail
     | NoteProgress
+    | NoteResults
     | SetDraft
     | Wait
 )

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 
 from app.domain.checkpoint import Checkpoint
+from app.domain.child_contract import ResultContract, SpawnContract
 from app.domain.effect import Effect
 from app.domain.model import Instant, Sha, Stored
 from app.domain.ticket_id import Child, ChildName, TicketId
@@ -23,11 +24,15 @@ Status = Literal[
     "ready",
     "held",
     "exhausted",
+    "completed",
+    "failed",
     "landed",
     "cancelled",
     "abandoned",
 ]
 TERMINAL: frozenset[str] = frozenset({"landed", "cancelled", "abandoned"})
+FINISHED: frozenset[str] = frozenset({"completed", "failed"})
+"""A child that gave its result. Its ledger stays where it is, in progress, until its parent's ends."""
 AGENT_STATUSES: frozenset[str] = frozenset({"working", "waiting", "ready"})
 
 PermitKind = Literal["pr_create", "comment_create", "check_run_create"]
@@ -190,6 +195,9 @@ class Record(Stored):
     published: Published | None = None
     checkpoint: Checkpoint = Checkpoint()
     children: tuple[dict[str, Any], ...] = ()
+    """A ticket's children, in the order in which they are integrated; read them with `domain.children.listed`."""
+    spawn: SpawnContract | None = None
+    result: ResultContract | None = None
     effects: tuple[Effect, ...] = ()
     effect_keys: dict[str, str] = Field(default_factory=dict)
     """Effects that shrank: digest of the key → outcome, with the exit code where there was one. Never forgotten."""

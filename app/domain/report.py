@@ -34,8 +34,8 @@ def frozen_report(ticket: TicketId, frozen: Frozen, issue: Issue | None) -> str:
         "Its branch and its PR are left as they are, nobody is granted the ticket, and nothing is put back by itself: "
         "the record of who holds the ticket cannot be trusted until a person has looked. "
         "Find out who moved the ref under `refs/agent-recovery/` (it needs write access to the repository). "
-        "Then either push the expected commit back to that ref, or ask the operator of the App to begin the record anew "
-        f"from this page: `agent-recovery rebuild OWNER/NAME --ticket {ticket} --by LOGIN`.\n"
+        "Then either push the expected commit back to that ref, or ask the operator of the App to begin the record "
+        f"anew from this page: `agent-recovery rebuild OWNER/NAME --ticket {ticket} --by LOGIN`.\n"
     )
 
 

@@ -11,7 +11,7 @@ from app.domain.external_id import parse
 from app.domain.fencing import AtPublished, Foreign, Head
 from app.domain.observation import Observation
 from app.domain.outcome import Blocked
-from app.domain.record import Record
+from app.domain.record import FINISHED, Record
 from app.domain.ticket_id import TicketId, by_number
 
 
@@ -50,6 +50,8 @@ def verdict_on(record: Record, head: Head, observation: Observation, stuck: Bloc
             "Needs a person: the work stopped and nothing resumes it",
             f"Nobody holds the ticket: {stuck.reason}.\n\nThe way back: {stuck.remedy}.",
         )
+    if record.status in FINISHED:
+        return _finished(record, head)
     if head.fenced:
         return Verdict(
             "success",
@@ -62,6 +64,21 @@ def verdict_on(record: Record, head: Head, observation: Observation, stuck: Bloc
         None,
         f"Generation {record.generation} is taking over",
         "A new agent holds the ticket and has not yet shown that its workspace is at this commit.",
+    )
+
+
+def _finished(record: Record, head: AtPublished) -> Verdict:
+    result = record.result
+    if result is not None and result.outcome == "completed" and result.head_sha == head.sha:
+        return Verdict(
+            "success",
+            f"Completed by generation {result.generation}",
+            f"Commit {head.sha} is the child's result. The holder of #{record.ticket} merges it.",
+        )
+    return Verdict(
+        "action_required",
+        "The child gave no result at this commit",
+        f"The holder of #{record.ticket} asks for the work anew, or cancels the child: `agent-recovery child list`.",
     )
 
 

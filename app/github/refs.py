@@ -74,6 +74,12 @@ class Refs(RepositoryAccess):
         One request, however many refs begin with the name: git lists refs in order, and a name comes before all that it
         begins. Only a page that is out of order makes the rest be read.
         """
+        return (await self.place_and_branches_of_ref(name))[0]
+
+    async def place_and_branches_of_ref(self, name: str) -> tuple[RefValue | Occupied | None, tuple[RefValue, ...]]:
+        """`place_of_ref`, and from the same answer every ref whose name goes on with a dot (`…/42` → `…/42.docs-1`).
+        More of them than a page holds make one request more.
+        """
         values = {"ref": name.removeprefix("refs/")}
         first = await self.session.get(_MATCHING, self._at(**values), {"per_page": PER_PAGE})
         shapes = read(list[RefShape], first.body, Call("GET", _MATCHING))
@@ -82,7 +88,11 @@ class Refs(RepositoryAccess):
         if name not in names and first.has_next_page and names != sorted(names):
             values_read = await self.matching_refs(name)
         below = next((Occupied(value.name) for value in values_read if value.name.startswith(f"{name}/")), None)
-        return next((value for value in values_read if value.name == name), below)
+        place = next((value for value in values_read if value.name == name), below)
+        # A dot comes before every digit: what follows `…/42.` in order is `…/420`.
+        if first.has_next_page and (names != sorted(names) or not names or names[-1].startswith(f"{name}.")):
+            values_read = await self.matching_refs(f"{name}.")
+        return place, tuple(value for value in values_read if value.name.startswith(f"{name}."))
 
     async def find_branches(self, prefix: str) -> list[Branch]:
         """Branches whose name starts with `prefix`."""

@@ -10,14 +10,14 @@ import asyncio
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
 from app.domain.model import ZERO_SHA
 from app.domain.record import TERMINAL, Record
 from app.domain.refs import LedgerRefs, Place
-from app.domain.ticket_id import TicketId, by_number
+from app.domain.ticket_id import Child, TicketId, by_number
 from app.github.errors import NotFound, ServerError, Unanswered
 from app.github.refs import Occupied, RefUpdate, RefValue
 from app.github.repository import Repository
@@ -41,6 +41,7 @@ LOOKS = 4
 class Standing:
     """A sound ledger. `entry` is its head, `tail` the holder's commits above the last service seal, `unborn` an
     unfinished birth. `entries`: the verified commits, newest first; `earlier`: the SHAs below them, as far as read.
+    `children`: where the ledgers of the ticket's children were seen to stand, unjudged.
     """
 
     place: Place
@@ -50,6 +51,7 @@ class Standing:
     unborn: bool
     entries: tuple[Entry, ...]
     earlier: tuple[str, ...] = ()
+    children: tuple[tuple[Child, Place, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -181,10 +183,12 @@ class ApiLedger:
         to: Place = "active",
         code_parent: str | None = None,
         also: Sequence[RefUpdate] = (),
+        kept_at: RefValue | None = None,
         request: str | None = None,
         when: datetime,
     ) -> Won | Lost | Undecided:
         """Put `record` on top of `base`, under the place `to`, together with the refs in `also`, or nothing of it.
+        `kept_at`: a ref, and what it points to now, that comes to point to the new commit as well.
 
         `base` None is a birth: the first commit, without a holder, stands under both places until the next write on it
         takes the second away. Another place than the base's is a move. A write that was carried out unheard is found
@@ -199,7 +203,7 @@ class ApiLedger:
         made = self._draft(base, record, event, to=to, code_parent=code_parent, request=request, when=when)
         sha = await self._create(made)
         move = Move(
-            updates=(*self._updates(ticket, base, to, sha), *also),
+            updates=(*self._updates(ticket, base, to, sha), *also, *_kept(kept_at, sha)),
             commit=sha,
             ledgers=(self.refs.active(ticket), self.refs.done(ticket)),
             older=frozenset((base.entry.sha, *(e.sha for e in base.entries), *base.earlier)) if base else frozenset(),
@@ -287,6 +291,20 @@ class ApiLedger:
             nonce=secrets.token_hex(8),
         )
 
+    async def beside(
+        self, base: Standing | None, record: Record, event: str, *, to: Place = "active", when: datetime
+    ) -> tuple[RefUpdate, ...]:
+        """The commands of a write on another ledger, to be sent in one update with this write: a child's with its
+        parent's (the ownership protocol, R19). `sequence` is set here. Its commit is made; nothing is moved. Raises as
+        `write` does.
+        """
+        record = fitted(record.model_copy(update={"sequence": base.record.sequence + 1 if base else 1}))
+        ticket = record.ticket_id
+        self._must_fit(ticket, base, record, to)
+        published = record.published.sha if record.published and base else None
+        made = self._draft(base, record, event, to=to, code_parent=published, request=None, when=when)
+        return self._updates(ticket, base, to, await self._create(made))
+
     def _must_fit(self, ticket: TicketId, base: Standing | None, record: Record, to: Place) -> None:
         if record.ticket_id != ticket:
             raise ValueError("the record is another ticket's")
@@ -331,17 +349,42 @@ class ApiLedger:
         below = (*(e.sha for e in base.entries), *base.earlier)[:EARLIER] if base else ()
         known = _Verified(Sound(entry, record, 0, 0), (entry,), below)
         self._keep(ticket, entry.sha, known)
-        return _standing(known, to, unborn=base is None)
+        children = base.children if base else ()
+        return replace(_standing(known, to, unborn=base is None), children=children)
 
     async def _look(self, ticket: TicketId) -> Standing | Damaged | _Doubtful:
-        places = await asyncio.gather(
-            self._repo.place_of_ref(self.refs.active(ticket)), self._repo.place_of_ref(self.refs.done(ticket))
-        )
-        occupied = next((place for place in places if isinstance(place, Occupied)), None)
+        names = (self.refs.active(ticket), self.refs.done(ticket))
+        seen = await asyncio.gather(*(self._repo.place_and_branches_of_ref(name) for name in names))
+        occupied = next((place for place, _ in seen if isinstance(place, Occupied)), None)
         if occupied is not None:
             reason = f"the ref {occupied.by} stands where the ledger belongs and has to be deleted"
             return Damaged("tampered", reason, occupied.by)
-        active, done = (place.sha if isinstance(place, RefValue) else None for place in places)
+        active, done = (place.sha if isinstance(place, RefValue) else None for place, _ in seen)
+        found = await self._judged_places(ticket, active, done)
+        if not isinstance(found, Standing):
+            return found
+        places: tuple[Place, Place] = ("active", "done")
+        below = [
+            (self.refs.ticket_of(v.name), place, v.sha) for place, (_, vs) in zip(places, seen, strict=True) for v in vs
+        ]
+        return replace(found, children=tuple((c, place, sha) for c, place, sha in below if isinstance(c, Child)))
+
+    async def children(self, standing: Standing) -> dict[str, Standing | Absent | Damaged]:
+        """The ledgers of a ticket's children by name, as they stood when the ticket's was read."""
+        heads: dict[Child, dict[Place, str]] = {}
+        for child, place, sha in standing.children:
+            heads.setdefault(child, {})[place] = sha
+        judged = await asyncio.gather(*(self._child(child, at) for child, at in heads.items()))
+        return {child.name: found for child, found in zip(heads, judged, strict=True)}
+
+    async def _child(self, child: Child, at: Mapping[Place, str]) -> Standing | Absent | Damaged:
+        found = await self._judged_places(child, at.get("active"), at.get("done"))
+        # The two places were not read at one moment: a look of its own tells what that was.
+        return await self.read(child) if isinstance(found, _Doubtful) else found
+
+    async def _judged_places(
+        self, ticket: TicketId, active: str | None, done: str | None
+    ) -> Standing | Damaged | _Doubtful:
         found: dict[str, _Verified] = {}
         for sha in dict.fromkeys(sha for sha in (active, done) if sha is not None):
             try:
@@ -408,6 +451,10 @@ class ApiLedger:
 def _decides(entry: Entry) -> bool:
     """Whether nothing below this commit matters: the service sealed it, or no holder's honest commit is like that."""
     return not isinstance(entry.seal, LeaseSeal) or not isinstance(entry.record, Record)
+
+
+def _kept(at: RefValue | None, commit: str) -> tuple[RefUpdate, ...]:
+    return () if at is None else (RefUpdate(at.name, at.sha, commit, force=True),)
 
 
 def _standing(verified: _Verified, place: Place, unborn: bool) -> Standing:

@@ -9,7 +9,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from app import __version__
-from app.service import agent_routes, effect_routes, git_routes, lease_routes, status_routes
+from app.service import agent_routes, child_routes, effect_routes, git_routes, lease_routes, status_routes
 from app.service.bodies import BoundedBodies
 from app.service.errors import install_error_handlers
 from app.service.running import Parts, Running, make_parts
@@ -62,6 +62,7 @@ def _face(lifespan: Any) -> FastAPI:
         openapi_tags=[
             {"name": "agent", "description": "Six calls about one ticket."},
             {"name": "effects", "description": "Operations outside Git: before, leave to begin, after, and a look."},
+            {"name": "children", "description": "Parts of a ticket: given out, listed, asked for anew, given back."},
             {"name": "status", "description": "What the service says of itself."},
         ],
         docs_url=None,
@@ -74,6 +75,7 @@ def _face(lifespan: Any) -> FastAPI:
     app.router.routes.append(Route("/webhook", _WebhookDoor(), include_in_schema=False))
     app.include_router(agent_routes.router)
     app.include_router(effect_routes.router)
+    app.include_router(child_routes.router)
     app.include_router(lease_routes.router)
     app.include_router(git_routes.router)
     app.include_router(status_routes.router)

@@ -33,7 +33,8 @@ def base(writers: Any) -> Entry:
         ],
         "commands": [{"comment": 1}],
         "burned_shas": ["d" * 40],
-        "approvals": [{"effect": "e1"}],
+        "rebuilt": {"by": "me", "at": "2026-11-30T04:00:00Z", "sequence": 1},
+    "approvals": [{"effect": "e1"}],
         "intent": {"by": "dev-a", "at": "2026-11-30T04:00:00Z"},
         "work": {"branch": "ticket/42", "trunk": "release/1", "base_sha": "e" * 40},
     }
@@ -93,6 +94,9 @@ FORGERIES: dict[str, Any] = {
     "schema": None,  # a newer schema is another answer, see below
     "ticket": 43,
     "child": "docs-1",
+    "spawn": {"objective": "o", "base_sha": "b" * 40, "parent_generation": 1, "spawned_at": "2026-11-30T04:00:00Z"},
+    "result": {"outcome": "completed", "summary": "s", "head_sha": None, "base_sha": "b" * 40, "generation": 2,
+               "at": "2026-11-30T04:00:00Z"},
     "sequence": 4,
     "status": "held",
     "lease": {"generation": 1, "nonce": "n1", "holder": "me", "login": "me", "claim_id_hash": "0" * 64,

@@ -1,0 +1,245 @@
+"""Children of a ticket: what state each is in, whether its result still holds, and what its parent's holder may do.
+
+The ownership protocol, R19: a child that the parent's record does not list is an orphan and never integrated. A result
+holds while the child's generation is the one at its ledger's head, and the snapshot and the predecessor that it was
+asked for are still the parent's; the parent's own generation is no condition, so the death of a parent cancels nobody.
+Whatever does not hold any more is shown as stale, never integrated by itself.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from app.domain.child_contract import ListedChild, SealedResult, read_listing
+from app.domain.lease import Dead, Liveness, Suspect
+from app.domain.outcome import Blocked, Code
+from app.domain.record import FINISHED, Record
+from app.domain.shown_child import ChildState, ShownChild
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A child's ledger as it stands: its record, its head, how its holder does. `results`: generation → the commit that
+    the result ref of this generation points to.
+    """
+
+    record: Record
+    commit: str
+    holder: Liveness
+    results: Mapping[int, str]
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """A child whose ledger cannot be used: gone, or damaged."""
+
+    reason: str
+
+
+def listed(record: Record | None) -> tuple[ListedChild, ...]:
+    """The children that a record lists, in the order in which they are integrated."""
+    entries = (read_listing(entry) for entry in (record.children if record else ()))
+    return tuple(entry for entry in entries if entry is not None)
+
+
+def snapshot_of(record: Record) -> str | None:
+    """The commit that a child spawned now starts from: what the parent published, before that its base."""
+    return record.published.sha if record.published else record.base_sha
+
+
+# --- what holds ----------------------------------------------------------------------------------------------------
+
+
+def stale_because(entry: ListedChild, parent: Record, base_holds: bool | None) -> str | None:
+    """Why work under this listing is not worth anything to the parent any more, or None. `base_holds`: whether the
+    commit it was asked for is in the parent's branch; None where nobody looked.
+    """
+    now = parent.checkpoint.predecessor_sha
+    if entry.predecessor_sha != now:
+        return (
+            f"it was spawned while the predecessor was at {entry.predecessor_sha or 'none'}; now it is {now or 'none'}"
+        )
+    if entry.base_sha in parent.burned_shas:
+        return f"the commit it started from ({entry.base_sha}) was withdrawn"
+    if base_holds is False:
+        return f"the ticket's branch does not contain the commit it started from ({entry.base_sha}) any more"
+    return None
+
+
+def result_of(entry: ListedChild, seen: Seen) -> SealedResult | Blocked:
+    """The result that may count under this listing, as the child's own ledger has it."""
+    record, result = seen.record, seen.record.result
+    if record.status not in FINISHED or result is None:
+        return Blocked(Code.CHILD_UNFINISHED, f"{entry.name} has not given its result yet", "wait for it")
+    if result.generation != record.generation:
+        return _stale(entry, f"its result is of generation {result.generation}, its ledger in {record.generation}")
+    if result.generation <= entry.after_generation:
+        return _stale(entry, f"its result is of generation {result.generation}, from before it was spawned anew")
+    wanted = (entry.base_sha, entry.predecessor_sha)
+    if (result.base_sha, result.predecessor_sha) != wanted:
+        return _stale(entry, "its result is for another snapshot than the one it is listed with")
+    kept = seen.results.get(result.generation)
+    if kept is not None and kept != seen.commit:
+        return _stale(entry, f"the ref of its result was moved to {kept}")
+    known = entry.result
+    if known is not None and (known.generation, known.commit) != (result.generation, seen.commit):
+        return _stale(entry, f"the ticket's record has another result of it ({known.commit})")
+    merged = known.merged if known is not None else None
+    return SealedResult(
+        generation=result.generation,
+        commit=seen.commit,
+        head_sha=result.head_sha,
+        outcome=result.outcome,
+        merged=merged,
+    )
+
+
+def integrable(
+    entry: ListedChild, seen: Seen | Unseen, parent: Record, base_holds: bool | None
+) -> SealedResult | Blocked:
+    """The result that the parent's holder may merge, or why not."""
+    if entry.cancelled:
+        return Blocked(Code.CHILD_UNFINISHED, f"{entry.name} was cancelled", "nothing is left to do")
+    if isinstance(seen, Unseen):
+        return Blocked(Code.FROZEN, f"{entry.name}: {seen.reason}", f"`agent-recovery child respawn {entry.name}`")
+    result = result_of(entry, seen)
+    if isinstance(result, Blocked):
+        return result
+    if result.outcome == "failed":
+        reason = f"{entry.name} failed: {seen.record.result.summary[:200] if seen.record.result else ''}"
+        return Blocked(Code.CHILD_FAILED, reason, f"`agent-recovery child respawn {entry.name}`")
+    because = stale_because(entry, parent, base_holds)
+    return _stale(entry, because) if because and result.merged is None else result
+
+
+def _stale(entry: ListedChild, because: str) -> Blocked:
+    return Blocked(
+        Code.CHILD_STALE,
+        f"{entry.name} is stale: {because}",
+        f"`agent-recovery child respawn {entry.name}` asks for its work at the present snapshot",
+    )
+
+
+def first_in_the_way(name: str, entries: Iterable[ListedChild], unsettled: Callable[[ListedChild], bool]) -> str | None:
+    """The child that has to be integrated before this one: listed earlier, and not settled."""
+    for entry in entries:
+        if entry.name == name:
+            return None
+        if unsettled(entry):
+            return entry.name
+    return None
+
+
+def is_settled(entry: ListedChild, seen: Seen | Unseen, parent: Record, base_holds: bool | None) -> bool:
+    """Whether nothing of this child is to be merged before a later one: it is merged, ended without a result that
+    holds, or is not there.
+    """
+    answer = integrable(entry, seen, parent, base_holds)
+    if isinstance(answer, SealedResult):
+        return answer.merged is not None
+    return answer.code is not Code.CHILD_UNFINISHED or entry.cancelled
+
+
+# --- what is shown -------------------------------------------------------------------------------------------------
+
+
+def shown(parent: Record, seen: Mapping[str, Seen | Unseen], base_holds: Mapping[str, bool]) -> tuple[ShownChild, ...]:
+    """Every child of a ticket. `seen`: name → its ledger, of those listed and of all others that stand; `base_holds`:
+    commit → whether the parent's branch contains it.
+    """
+    entries = listed(parent)
+    gone = Unseen("its ledger is gone")
+    rows: list[ShownChild] = []
+    waits_for: str | None = None
+    for entry in entries:
+        ledger = seen.get(entry.name, gone)
+        holds = base_holds.get(entry.base_sha)
+        rows.append(_row(entry, ledger, parent, holds, waits_for))
+        if waits_for is None and not is_settled(entry, ledger, parent, holds):
+            waits_for = entry.name
+    names = {entry.name for entry in entries}
+    orphans = [(name, ledger) for name, ledger in sorted(seen.items()) if name not in names]
+    return (*rows, *(_orphan(name, ledger) for name, ledger in orphans))
+
+
+def _row(
+    entry: ListedChild, seen: Seen | Unseen, parent: Record, base_holds: bool | None, waits_for: str | None
+) -> ShownChild:
+    state, because = _state(entry, seen, parent, base_holds)
+    answer = integrable(entry, seen, parent, base_holds)
+    ready = isinstance(answer, SealedResult) and answer.merged is None
+    if ready and waits_for is not None:
+        because = f"{because}; {waits_for} is integrated before it"
+    result = answer if isinstance(answer, SealedResult) else entry.result
+    row = (
+        _seen_row(entry.name, seen) if isinstance(seen, Seen) else ShownChild(name=entry.name, state="lost", because="")
+    )
+    return row.model_copy(
+        update={
+            "state": state,
+            "because": because,
+            "integrable": ready and waits_for is None,
+            "role": entry.role,
+            "objective": entry.objective,
+            "base_sha": entry.base_sha,
+            "predecessor_sha": entry.predecessor_sha,
+            "result_commit": result.commit if result else None,
+            "merged": result.merged if result else None,
+        }
+    )
+
+
+def _state(entry: ListedChild, seen: Seen | Unseen, parent: Record, base_holds: bool | None) -> tuple[ChildState, str]:
+    if entry.result is not None and entry.result.merged is not None:
+        return "integrated", f"merged as {entry.result.merged}"
+    if entry.cancelled:
+        return "cancelled", "it was cancelled"
+    if isinstance(seen, Unseen):
+        return "lost", seen.reason
+    answer = integrable(entry, seen, parent, base_holds)
+    if isinstance(answer, SealedResult):
+        return "completed", "its result holds"
+    if answer.code is Code.CHILD_STALE:
+        return "stale", answer.reason
+    if answer.code is Code.CHILD_FAILED:
+        return "failed", answer.reason
+    state, because = _running(seen)
+    doomed = stale_because(entry, parent, base_holds)
+    return state, f"{because}; {doomed}, so its result will be stale" if doomed else because
+
+
+def _running(seen: Seen) -> tuple[ChildState, str]:
+    lease = seen.record.lease
+    if lease is None:
+        again = "handed off or never claimed"
+        return "waiting", f"nobody holds it: {again}"
+    if isinstance(seen.holder, Dead):
+        return "interrupted", f"generation {lease.generation} ended: {seen.holder.reason}"
+    silent = ", not heard of for some time" if isinstance(seen.holder, Suspect) else ""
+    return "running", f"generation {lease.generation} is held by {lease.holder}{silent}"
+
+
+def _orphan(name: str, seen: Seen | Unseen) -> ShownChild:
+    if isinstance(seen, Unseen):
+        return ShownChild(
+            name=name, state="orphaned", because=f"the ticket's record does not list it, and {seen.reason}"
+        )
+    why = "the ticket's record does not list it: it is never integrated before its holder adopts it"
+    return _seen_row(name, seen).model_copy(update={"state": "orphaned", "because": why})
+
+
+def _seen_row(name: str, seen: Seen) -> ShownChild:
+    record = seen.record
+    contract = record.spawn
+    return ShownChild(
+        name=name,
+        state="running",
+        because="",
+        generation=record.generation,
+        holder=record.lease.holder if record.lease else None,
+        role=contract.role if contract else "",
+        objective=contract.objective[:120] if contract else "",
+        base_sha=contract.base_sha if contract else None,
+        predecessor_sha=contract.predecessor_sha if contract else None,
+        head_sha=record.published.sha if record.published else None,
+        pr_number=record.projections.pr_number,
+    )
