@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -146,6 +147,32 @@ def test_an_agent_that_lost_its_lease_is_told_so_by_its_git(world: GitWorld) -> 
     refused = fresh.call("recover", "--json")
     assert (refused.code, refused.json["error"]["code"]) == (3, "stale_generation")
     assert list(fresh.folder.glob("*")) == []
+
+
+def test_the_documented_lines_work_as_they_stand(world: GitWorld) -> None:
+    ticket = world.issue()
+    agent = HandedAgent(world, {"ticket": ticket, "generation": 0, "lease_token": ""})
+    for name in ("TICKET", "GENERATION", "LEASE_TOKEN"):
+        del agent.environment[f"AGENT_RECOVERY_{name}"]
+    agent.environment["GITHUB_TOKEN"] = world.user
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    section = page.partition("## Without a GitHub credential")[2].partition("\n## ")[0]
+    lines = [line[4:] for line in section.splitlines() if line.startswith("    ")]
+    python = f'"{sys.executable}" -P'
+    told = "import json, sys; print(json.load(open(sys.argv[3]))[sys.argv[2][1:]])"
+    script = [
+        "set -eu",
+        f'agent-recovery() {{ {python} -m app.cli "$@"; }}',
+        f"jq() {{ {python} -c '{told}' \"$@\"; }}",
+        *(line.replace("https://recovery.example.com", world.url) for line in lines),
+    ]
+    text = "\n".join(script).replace("!agent-recovery ", f"!{sys.executable} -P -m app.cli ")
+    done = agent.run("bash", "-c", re.sub(r"\b42\b", str(ticket), text))
+    assert done.code == 0, done.err
+    head = world.ref(f"refs/heads/{world.record(ticket)['work']['branch']}")
+    assert head == world.record(ticket)["published"]["sha"]
+    assert (agent.folder / "agent" / "shop" / "README.md").exists()
+    assert world.story(ticket)[2].endswith("workspace rebuilt")
 
 
 def test_a_plain_clone_gets_its_password_from_the_command_line(world: GitWorld) -> None:
