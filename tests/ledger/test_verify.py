@@ -33,8 +33,7 @@ def base(writers: Any) -> Entry:
         ],
         "commands": [{"comment": 1}],
         "burned_shas": ["d" * 40],
-        "rebuilt": {"by": "me", "at": "2026-11-30T04:00:00Z", "sequence": 1},
-    "approvals": [{"effect": "e1"}],
+        "approvals": [{"effect": "e1"}],
         "intent": {"by": "dev-a", "at": "2026-11-30T04:00:00Z"},
         "work": {"branch": "ticket/42", "trunk": "release/1", "base_sha": "e" * 40},
     }
@@ -113,6 +112,7 @@ FORGERIES: dict[str, Any] = {
     "validations": None,  # the holder's own
     "attempts": {"count": 0, "alive_at": "2026-11-30T04:00:00Z", "interrupted_at": None},
     "intent": None,
+    "rebuilt": {"by": "me", "at": "2026-11-30T04:00:00Z", "sequence": 1},
     "approvals": [{"effect": "e1"}, {"effect": "e2"}],
     "round": {"id": "r", "author": "a", "tries": 1, "ttl_s": 60, "opened_at": "2026-11-30T04:00:00Z"},
     "open": [],
