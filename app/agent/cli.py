@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from app.domain.triggers import Trigger
+
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 Json = Annotated[bool, typer.Option("--json", help="Print the outcome as one JSON object.")]
@@ -31,6 +33,20 @@ Ticket = Annotated[
 ]
 Repo = Annotated[str | None, typer.Option("--repo", help="owner/name (default: AGENT_RECOVERY_REPO).")]
 Trunk = Annotated[str | None, typer.Option("--trunk", help="The release branch the ticket lands on.")]
+Status = Annotated[
+    str | None, typer.Option("--status", help="working or waiting; by default what goes with --at.", show_default=False)
+]
+At = Annotated[
+    Trigger | None, typer.Option("--at", help="The moment: what a successor must think of.", show_default=False)
+]
+Hint = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hint",
+        help="KIND=IDENTIFIER, a faster way back: container-snapshot, filesystem-snapshot or native-session.",
+        show_default=False,
+    ),
+]
 Holder = Annotated[str | None, typer.Option("--holder", help="A label by which people recognise this agent.")]
 
 
@@ -88,7 +104,12 @@ def brief(
 @app.command()
 def checkpoint(
     file: Annotated[Path | None, typer.Option("--file", help="Instead of .agent-recovery/next.json.")] = None,
-    status: Annotated[str, typer.Option("--status", help="working or waiting.")] = "working",
+    status: Status = None,
+    at: At = None,
+    soft: Annotated[
+        bool, typer.Option("--soft", help="On this machine only, at once; the next push makes it last.")
+    ] = False,
+    hint: Hint = None,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -96,7 +117,16 @@ def checkpoint(
     from app.agent import holding, show
 
     with show.reporting(as_json):
-        holding.checkpoint(file, status, dry_run=dry_run, as_json=as_json)
+        holding.checkpoint(file, status, at, tuple(hint or ()), soft=soft, dry_run=dry_run, as_json=as_json)
+
+
+@app.command()
+def soft(as_json: Json = False) -> None:
+    """List the soft checkpoints of this clone, newest first, and how to put one back."""
+    from app.agent import holding, show
+
+    with show.reporting(as_json):
+        holding.soft(as_json=as_json)
 
 
 @app.command()
@@ -111,9 +141,30 @@ def heartbeat(
         holding.heartbeat(loop=loop, as_json=as_json)
 
 
+@app.command(context_settings={"allow_interspersed_args": False})
+def run(
+    command: Annotated[list[str], typer.Argument(help="The agent's command and its arguments, after --.")],
+    ends_in: Annotated[
+        str | None, typer.Option("--ends-in", help="When this machine goes away, for example 55m.", show_default=False)
+    ] = None,
+    grace: Annotated[
+        float, typer.Option("--grace", min=0, max=3600, help="Seconds the agent gets to end by itself.")
+    ] = 10.0,
+    hint: Hint = None,
+) -> None:
+    """Run an agent with heartbeats, soft checkpoints, and hard ones before it or its machine ends."""
+    from app.agent import running, show
+
+    with show.reporting(as_json=False):
+        code = running.run(tuple(command), ends_in, grace, tuple(hint or ()))
+    raise SystemExit(code)
+
+
 @app.command()
 def push(
-    status: Annotated[str, typer.Option("--status", help="working or waiting.")] = "working",
+    status: Status = None,
+    at: At = None,
+    hint: Hint = None,
     rewind: Annotated[
         bool, typer.Option("--rewind", help="Put the branch back over foreign commits; they are kept aside.")
     ] = False,
@@ -124,7 +175,22 @@ def push(
     from app.agent import publishing, show
 
     with show.reporting(as_json):
-        publishing.push(status, rewind=rewind, dry_run=dry_run, as_json=as_json)
+        publishing.push(status, at, tuple(hint or ()), rewind=rewind, dry_run=dry_run, as_json=as_json)
+
+
+@app.command()
+def resume(
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Put the published commit back where the branch is gone.")
+    ] = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Compare this workspace with the ledger and the remote before work goes on in it."""
+    from app.agent import resuming, show
+
+    with show.reporting(as_json):
+        resuming.resume(restore=restore, dry_run=dry_run, as_json=as_json)
 
 
 @app.command()

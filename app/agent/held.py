@@ -48,6 +48,8 @@ class HeldLease(Message):
     head_sha: Sha
     public_keys: dict[str, str]
     verify: tuple[tuple[str, ...], ...] = ()
+    ttl_s: int = 900
+    max_gap_s: int = 1800
     ended: str | None = None
     """Why this lease is over, as far as this workspace ended it itself."""
 

@@ -6,31 +6,71 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from app.agent import claiming, held, next_checkpoint, show, writes
+from app.agent import claiming, held, last_save, next_checkpoint, show, soft_checkpoints, writes
 from app.agent.api import Service
-from app.agent.environment import usage
 from app.agent.home import Home
 from app.agent.workspace import Empty, Occupied, State, Workspace
 from app.domain.agent_api import HeartbeatAnswer, WriteAnswer
 from app.domain.checkpoint import Change
 from app.domain.outcome import Blocked, Code, Refused
+from app.domain.triggers import Trigger
 
 _HEARTBEAT_S = 60
 
 
-def checkpoint(file: Path | None, status: str, *, dry_run: bool, as_json: bool) -> None:
-    """`agent-recovery checkpoint`."""
-    if status not in ("working", "waiting"):
-        raise usage("--status is working or waiting", "say `agent-recovery ready` when the work is done")
+def checkpoint(
+    file: Path | None,
+    status: str | None,
+    at: Trigger | None = None,
+    hints: tuple[str, ...] = (),
+    *,
+    soft: bool = False,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """`agent-recovery checkpoint [--soft]`."""
+    told = next_checkpoint.status_told(status, at)
     home = Home.find(Path.cwd())
     identity = held.identity(home)
-    body, changes = _checkpoint_body(home, file)
+    if hints and not dry_run:
+        next_checkpoint.note_hints(home, next_checkpoint.hints_of(hints))
+    if soft and not dry_run:
+        _save_softly(home, identity, file, at, as_json)
+        return
+    body, changes = checkpoint_body(home, file)
     if dry_run:
         _show_dry_run("would store this checkpoint", {"checkpoint": body}, changes, as_json)
         return
-    with _service(identity) as service:
-        answer = writes.send(home, service, identity, "checkpoint", {"checkpoint": body, "status": status})
+    answer = store(home, identity, body, told, at)
     _show_answer("checkpoint stored", answer, changes, as_json)
+
+
+def store(
+    home: Home, identity: held.Identity, body: dict[str, Any], status: str, at: Trigger | None, patience_s: float = 20.0
+) -> WriteAnswer:
+    """Stores an admitted checkpoint through the service. Raises Refused."""
+    request: dict[str, Any] = {"checkpoint": body, "status": status}
+    if at is not None:
+        request["at"] = at.value
+    with _service(identity, patience_s) as service:
+        answer = writes.send(home, service, identity, "checkpoint", request)
+    last_save.note(home, identity, body, request.get("at"))
+    return answer
+
+
+def soft(*, as_json: bool) -> None:
+    """`agent-recovery soft`: the soft checkpoints of this clone, and how to put one back."""
+    home = Home.find(Path.cwd())
+    found = soft_checkpoints.saved(home, soft_checkpoints.Place.of(held.identity(home)))
+    if as_json:
+        show.data({"soft": [_soft_data(one) for one in found]})
+        return
+    for one in found:
+        show.say(f"{one.ref} of {one.made_at}{f', at {one.trigger}' if one.trigger else ''}")
+    if found:
+        show.say(f"put the newest back: {' '.join(found[0].restore())}")
+    else:
+        show.say("no soft checkpoint stands in this clone")
 
 
 def ready(*, dry_run: bool, as_json: bool) -> None:
@@ -41,11 +81,12 @@ def ready(*, dry_run: bool, as_json: bool) -> None:
         # First the question whether this lease still counts: "not pushed" would send a fenced-out agent the wrong way.
         service.heartbeat(identity.token, None)
         _refuse_unpushed(home, held.held_lease(home))
-        body, changes = _checkpoint_body(home, None)
+        body, changes = checkpoint_body(home, None)
         if dry_run:
             _show_dry_run("would say ready", {"checkpoint": body}, changes, as_json)
             return
         answer = writes.send(home, service, identity, "checkpoint", {"checkpoint": body, "status": "ready"})
+    last_save.note(home, identity, body, None)
     _show_answer("ready", answer, changes, as_json)
 
 
@@ -53,7 +94,7 @@ def handoff(*, dry_run: bool, as_json: bool) -> None:
     """`agent-recovery handoff`."""
     home = Home.find(Path.cwd())
     identity = held.identity(home)
-    body, changes = _checkpoint_body(home, None) if next_checkpoint.exists(home) else (None, ())
+    body, changes = checkpoint_body(home, None) if next_checkpoint.exists(home) else (None, ())
     if dry_run:
         _show_dry_run("would hand the ticket off", {"checkpoint": body}, changes, as_json)
         return
@@ -92,11 +133,45 @@ def _stop(number: int, frame: FrameType | None) -> None:
     raise SystemExit(0)
 
 
-def _service(identity: held.Identity) -> Service:
-    return Service(identity.url, identity.repository, identity.ticket)
+def _service(identity: held.Identity, patience_s: float = 20.0) -> Service:
+    return Service(identity.url, identity.repository, identity.ticket, patience_s=patience_s)
 
 
-def _checkpoint_body(home: Home, file: Path | None) -> tuple[dict[str, Any], tuple[Change, ...]]:
+def _save_softly(home: Home, identity: held.Identity, file: Path | None, at: Trigger | None, as_json: bool) -> None:
+    body = soft_body(home, file)
+    done = soft_checkpoints.save(home, soft_checkpoints.Place.of(identity), body, at.value if at else None)
+    if isinstance(done, soft_checkpoints.Coalesced):
+        if as_json:
+            show.data({"soft": None, "coalesced": True})
+        else:
+            show.say("another soft checkpoint is about to be made; it holds this too")
+        return
+    if done.without_untracked:
+        show.warn("too many or too large untracked files: they are not in the soft checkpoint; ignore what is no work")
+    if as_json:
+        show.data({"soft": _soft_data(done.soft), "is_new": done.is_new, "coalesced": False})
+        return
+    show.say(f"{'saved' if done.is_new else 'nothing new since'} {done.soft.ref}: on this machine only, until a push")
+
+
+def _soft_data(one: soft_checkpoints.Soft) -> dict[str, Any]:
+    return {
+        "ref": one.ref,
+        "sha": one.sha,
+        "head": one.head,
+        "made_at": one.made_at,
+        "trigger": one.trigger,
+        "restore": list(one.restore()),
+    }
+
+
+def soft_body(home: Home, file: Path | None = None) -> dict[str, Any]:
+    """What a soft checkpoint keeps of next.json. The work tree lies beside it, so nothing is said of that."""
+    checkpoint, _ = next_checkpoint.admitted(home, next_checkpoint.read(home, file))
+    return checkpoint.model_dump(mode="json", exclude_defaults=True)
+
+
+def checkpoint_body(home: Home, file: Path | None) -> tuple[dict[str, Any], tuple[Change, ...]]:
     """What goes to the service: admitted here first, so that a secret or a machine path never leaves this machine."""
     content = next_checkpoint.read(home, file)
     lease = home.load(held.FILE, held.HeldLease)

@@ -93,17 +93,34 @@ class Home:
         self.path(name).unlink(missing_ok=True)
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Only one process of this workspace at a time reads and writes its counters."""
+    def locked(self, name: str = "lock") -> Iterator[None]:
+        """Only one process of this workspace at a time: reads and writes its counters, or does what `name` says."""
         try:
             import fcntl
         except ImportError:  # no such lock on this platform; commands there must not run side by side
             yield
             return
         self._make_folder()
-        with self.path("lock").open("w") as file:
+        with self.path(name).open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
+
+    @contextmanager
+    def turn(self, name: str) -> Iterator[bool]:
+        """Whether this process is the one that does what `name` says; False while another one is at it."""
+        try:
+            import fcntl
+        except ImportError:  # no such lock on this platform; commands there must not run side by side
+            yield True
+            return
+        self._make_folder()
+        with self.path(name).open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+                return
+            yield True
 
     def ignore(self, git_exclude: Path) -> None:
         """Adds the folder, wherever in the clone it stands, to git's own ignore file (`.git/info/exclude`), once."""

@@ -5,8 +5,9 @@ from the brief, so that a fresh agent goes on from what is known and not from no
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from app.agent.environment import usage
 from app.agent.home import FOLDER, Home, read_text
@@ -14,15 +15,17 @@ from app.agent.workspace import State
 from app.domain.admission import admit
 from app.domain.brief import Brief
 from app.domain.checkpoint import DERIVED_FIELDS, Change, Checkpoint
+from app.domain.hints import NotAHint, hint_of, with_hints
 from app.domain.outcome import Blocked, Refused
+from app.domain.triggers import Trigger, status_at
 
 FILE = "next.json"
 
 _TOLD_BY_AGENTS = tuple(
     name
     for name in Checkpoint.model_fields
-    # The last two speak of one moment's tree: the next agent's are others.
-    if name not in DERIVED_FIELDS and name not in ("checkpoint_sha_or_snapshot", "current_diff")
+    # The last three speak of one moment: the next agent's are others.
+    if name not in DERIVED_FIELDS and name not in ("checkpoint_sha_or_snapshot", "current_diff", "trigger")
 )
 
 
@@ -69,6 +72,34 @@ def read(home: Home, file: Path | None = None) -> dict[str, Any]:
 
 def exists(home: Home) -> bool:
     return home.path(FILE).is_file()
+
+
+def status_told(status: str | None, at: Trigger | None) -> Literal["working", "waiting"]:
+    """The status a checkpoint or push tells: the one that was asked for, else the one that goes with the moment.
+
+    Raises Refused.
+    """
+    told = status or status_at(at)
+    if told not in ("working", "waiting"):
+        raise usage("--status is working or waiting", "say `agent-recovery ready` when the work is done")
+    return "waiting" if told == "waiting" else "working"
+
+
+def hints_of(texts: Sequence[str]) -> tuple[str, ...]:
+    """The hints as `artifact_refs` holds them, from `KIND=IDENTIFIER`. Raises Refused."""
+    try:
+        return tuple(hint_of(text) for text in texts)
+    except NotAHint as wrong:
+        raise usage(f"--hint: {wrong}", "for example --hint native-session=0f3c2a") from None
+
+
+def note_hints(home: Home, hints: tuple[str, ...]) -> None:
+    """Puts hints into next.json, the latest of each kind, where every later checkpoint takes them from."""
+    content = read(home)
+    refs = content.get("artifact_refs") or []
+    if not isinstance(refs, list) or not all(isinstance(ref, str) for ref in refs):
+        raise usage("artifact_refs must be a list of texts", f"correct artifact_refs in {FOLDER}/{FILE}")
+    write(home, {**content, "artifact_refs": list(with_hints(tuple(refs), hints))})
 
 
 def with_local_facts(content: dict[str, Any], state: State, published: str | None) -> dict[str, Any]:

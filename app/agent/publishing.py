@@ -4,22 +4,32 @@ import re
 from pathlib import Path
 from typing import Any
 
-from app.agent import held, pushing, show
+from app.agent import held, next_checkpoint, pushing, show
 from app.agent.api import Service
 from app.agent.environment import usage
 from app.agent.home import Home
 from app.agent.workspace import Workspace
 from app.domain.outcome import Refused
+from app.domain.triggers import Trigger
 
 _SHA = re.compile(r"[0-9a-f]{40}")
 
 
-def push(status: str, *, rewind: bool, dry_run: bool, as_json: bool) -> None:
+def push(
+    status: str | None,
+    at: Trigger | None,
+    hints: tuple[str, ...] = (),
+    *,
+    rewind: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
     """`agent-recovery push [--rewind]`."""
-    if status not in ("working", "waiting"):
-        raise usage("--status is working or waiting", "say `agent-recovery ready` when the work is done")
+    told = next_checkpoint.status_told(status, at)
     home = Home.find(Path.cwd())
-    planned = pushing.plan(home, "waiting" if status == "waiting" else "working")
+    if hints and not dry_run:
+        next_checkpoint.note_hints(home, next_checkpoint.hints_of(hints))
+    planned = pushing.plan(home, told, at)
     if dry_run:
         _show_dry_run(planned, as_json)
         return
@@ -62,7 +72,8 @@ def _publish(
     if planned.uses_lfs:
         show.warn(f"this branch keeps files in git-lfs: run `git lfs push origin {planned.lease.branch}` too")
     done = pushing.publish(home, planned, adopted=adopted, rewind=rewind)
-    beat = _heartbeat(planned, done.ledger_commit)
+    promoted = pushing.promote(home, planned)
+    beat = heartbeat(planned, done.ledger_commit)
     if planned.left_behind:
         show.warn(f"{len(planned.left_behind)} files are not in what was pushed, first {planned.left_behind[0]}")
     if as_json:
@@ -74,6 +85,7 @@ def _publish(
                 "ledger_commit": done.ledger_commit,
                 "adopted": adopted,
                 "rewound": rewind,
+                "promoted": list(promoted),
                 "changes": [change.model_dump() for change in planned.changes],
                 "heartbeat": beat,
             }
@@ -83,7 +95,7 @@ def _publish(
     show.changes(planned.changes)
 
 
-def _heartbeat(planned: pushing.Plan, ledger_head: str) -> dict[str, Any]:
+def heartbeat(planned: pushing.Plan, ledger_head: str) -> dict[str, Any]:
     """Tells the service of the new ledger head. The push stands in any case, so a failure is a warning."""
     who = planned.identity
     try:

@@ -7,17 +7,18 @@ on the branch are named, never overwritten or taken over by accident: `adopt` an
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
-from app.agent import next_checkpoint, writes
+from app.agent import last_save, next_checkpoint, soft_checkpoints, writes
 from app.agent.environment import usage
 from app.agent.git_faults import refused_by_git
 from app.agent.held import FILE, HeldLease, Identity, held_lease, identity
 from app.agent.home import Home
-from app.agent.show import DetailedRefusal
+from app.agent.show import DetailedRefusal, warn
 from app.agent.workspace import Workspace
 from app.domain.checkpoint import Change, Checkpoint
 from app.domain.outcome import Blocked, Code, Refused
+from app.domain.triggers import Trigger
 from app.ledger import git_outcomes
 from app.ledger.git import GitLedger
 
@@ -40,7 +41,7 @@ class Plan:
     """The commit keeps files in git-lfs, whose own upload is a hook, and no hook runs in our push."""
 
 
-def plan(home: Home, status: Status) -> Plan:
+def plan(home: Home, status: Status, at: Trigger | None = None) -> Plan:
     """What `push` would publish now. Raises Refused; writes nothing."""
     lease = held_lease(home)
     workspace = Workspace(home)
@@ -59,12 +60,13 @@ def plan(home: Home, status: Status) -> Plan:
             )
         )
     state = workspace.state()
-    written = {**next_checkpoint.read(home), "checkpoint_sha_or_snapshot": code_sha}
+    who = identity(home)
+    written = {**_told(home, who), "checkpoint_sha_or_snapshot": code_sha, "trigger": at.value if at else None}
     content = next_checkpoint.with_local_facts(written, state, published=code_sha)
     checkpoint, changes = next_checkpoint.admitted(home, content)
     return Plan(
         lease=lease,
-        identity=identity(home),
+        identity=who,
         code_sha=code_sha,
         status=status,
         checkpoint=checkpoint,
@@ -72,6 +74,21 @@ def plan(home: Home, status: Status) -> Plan:
         left_behind=(*state.changed, *state.untracked),
         uses_lfs=workspace.uses_lfs(code_sha),
     )
+
+
+def _told(home: Home, who: Identity) -> dict[str, Any]:
+    """What the agent tells a successor: next.json, else, where that is lost, the latest soft checkpoint's text."""
+    last = None if next_checkpoint.exists(home) else soft_checkpoints.newest(home, soft_checkpoints.Place.of(who))
+    return next_checkpoint.read(home) if last is None else last.checkpoint
+
+
+def promote(home: Home, planned: Plan) -> tuple[str, ...]:
+    """After a push: the soft checkpoints it made hard are removed. The push stands, whatever becomes of them."""
+    try:
+        return soft_checkpoints.promote(home, soft_checkpoints.Place.of(planned.identity), planned.code_sha)
+    except Refused as refused:
+        warn(f"pushed, but old soft checkpoints could not be removed: {refused.blocked.reason}")
+        return ()
 
 
 def adopting(planned: Plan, sha: str) -> Plan:
@@ -89,7 +106,7 @@ def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bo
     Raises Refused; foreign commits come as `DetailedRefusal`, named.
     """
     lease = planned.lease
-    body = {
+    body: dict[str, Any] = {
         "code_sha": planned.code_sha,
         "status": planned.status,
         "checkpoint": planned.checkpoint.model_dump(mode="json", exclude_defaults=True),
@@ -97,15 +114,7 @@ def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bo
         "adopt": adopted,
         "rewind": rewind,
     }
-    ledger = GitLedger(
-        clone=home.root,
-        ledger_ref=lease.ledger_ref,
-        repository_id=lease.repository_id,
-        ticket=lease.ticket,
-        namespace=lease.namespace,
-        public_keys=lease.keys(),
-        address=lease.git_url,
-    )
+    ledger = ledger_of(home, lease)
     outcome: git_outcomes.Pushed | git_outcomes.NotPushed
     for _ in range(writes.TRIES):
         waiting = writes.unanswered(home, planned.identity, "push")
@@ -129,13 +138,28 @@ def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bo
     if isinstance(outcome, git_outcomes.KeyUsed):
         writes.settle(home, planned.identity, "push")
     if not isinstance(outcome, git_outcomes.Pushed):
-        raise _refusal(outcome, lease)
+        raise refusal(outcome, lease)
     writes.settle(home, planned.identity, "push")
     home.save(FILE, lease.model_copy(update={"ledger_head": outcome.ledger_commit, "published_sha": outcome.code_sha}))
+    last_save.note(home, planned.identity, body["checkpoint"], planned.checkpoint.trigger)
     return outcome
 
 
-def _refusal(outcome: git_outcomes.NotPushed, lease: HeldLease) -> Refused:
+def ledger_of(home: Home, lease: HeldLease) -> GitLedger:
+    """The lease's ledger, reached by git from this clone."""
+    return GitLedger(
+        clone=home.root,
+        ledger_ref=lease.ledger_ref,
+        repository_id=lease.repository_id,
+        ticket=lease.ticket,
+        namespace=lease.namespace,
+        public_keys=lease.keys(),
+        address=lease.git_url,
+    )
+
+
+def refusal(outcome: git_outcomes.NotPushed, lease: HeldLease) -> Refused:
+    """What a push, or a look at the ledger, that came to nothing is told as."""
     if isinstance(outcome, git_outcomes.Foreign):
         return foreign_commits(outcome.head, outcome.commits, lease)
     if isinstance(outcome, git_outcomes.FencedOut):

@@ -92,14 +92,14 @@ class Workspace:
 
     def state(self) -> State:
         """HEAD and what differs from it; our own folder never counts."""
-        head = self._try("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        head = self.head()
         listed = self._git("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal")
         entries = [line for line in listed.split("\0") if len(line) > 3 and not line[3:].startswith(f"{FOLDER}/")]
         tracked = [line for line in entries if not line.startswith("??")]
         touched = [line[3:] for line in tracked if line.startswith(" M")]
         normalised = self._as_checked_out(touched) if touched else frozenset()
         return State(
-            head=head or None,
+            head=head,
             changed=tuple(line[3:] for line in tracked if line[3:] not in normalised),
             untracked=tuple(line[3:] for line in entries if line.startswith("??")),
             normalised=tuple(sorted(normalised)),
@@ -121,6 +121,10 @@ class Workspace:
             if self._bytes("cat-file", "--filters", f"--path={name}", blob) == path.read_bytes():
                 found.add(name)
         return frozenset(found)
+
+    def head(self) -> str | None:
+        """The commit that is checked out, None before the first one."""
+        return self._try("rev-parse", "--verify", "--quiet", "HEAD^{commit}") or None
 
     def branch_head(self, branch: str) -> str | None:
         """The local head of the ticket branch."""
@@ -150,7 +154,7 @@ class Workspace:
         """Commits of HEAD and of every local branch that no fetched branch of the remote holds, newest first. Raises
         Refused where git cannot tell: then nothing may be taken for published.
         """
-        head = ["HEAD"] if self._try("rev-parse", "--verify", "--quiet", "HEAD^{commit}") else []
+        head = ["HEAD"] if self.head() else []
         listed = self._git("rev-list", "--max-count=20", *head, "--branches", "--not", "--remotes=origin")
         return tuple(listed.split())
 
@@ -225,6 +229,11 @@ class Workspace:
             )
         return replace(state, changed=(), normalised=(*state.normalised, *state.changed))
 
+    def missing_of(self, trunk: str) -> int | None:
+        """How many commits of the trunk, as it was last fetched, HEAD does not contain; None where it is not known."""
+        counted = self._try("rev-list", "--count", f"HEAD..refs/remotes/origin/{trunk}", "--")
+        return int(counted) if counted is not None and counted.isdecimal() else None
+
     def fetch_branches(self, lease: HeldLease) -> None:
         """Brings the branches of the lease's repository here. Raises Refused (`unavailable`)."""
         options = ("--quiet", "--no-tags", "--prune", "--no-auto-maintenance")
@@ -262,14 +271,18 @@ class Workspace:
         """Raises Refused where git cannot work in this folder at all: its configuration, its owner."""
         self._try("rev-parse", "--git-dir")
 
+    def git(self, *arguments: str, **environment: str) -> str:
+        """What git answers to a command of ours in this clone. Raises GitFailed."""
+        return self._bytes(*arguments, **environment).decode(errors="surrogateescape").strip()
+
     def _git(self, *arguments: str) -> str:
         return self._bytes(*arguments).decode(errors="surrogateescape")
 
-    def _bytes(self, *arguments: str) -> bytes:
+    def _bytes(self, *arguments: str, **environment: str) -> bytes:
         done = subprocess.run(
             ["git", *QUIET, *arguments],
             cwd=self.root,
-            env=git_environment(GIT_ALLOW_PROTOCOL=_PROTOCOLS),
+            env=git_environment(GIT_ALLOW_PROTOCOL=_PROTOCOLS, **environment),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,

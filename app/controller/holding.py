@@ -29,7 +29,7 @@ from app.domain.agent_api import (
     WriteAnswer,
     WriteRequest,
 )
-from app.domain.checkpoint import Change
+from app.domain.checkpoint import Change, Checkpoint
 from app.domain.decide import SEAL_EVERY
 from app.domain.effect_journal import Noted
 from app.domain.effect_state import EffectState, state_of
@@ -43,6 +43,7 @@ from app.domain.progress import handed_off, progressed, recovered
 from app.domain.record import Answered, Lease, Record
 from app.domain.ticket_id import TicketId
 from app.domain.token import Claims
+from app.domain.triggers import Trigger
 from app.github.refs import RefUpdate, RefValue
 from app.github.repository import Repository
 from app.ledger.api import Standing, Undecided
@@ -125,8 +126,11 @@ class Holding:
         def build(view: View, record: Record, lease: Lease) -> Written:
             if request.status == "ready":
                 _unless(not_ready(view.head))
-            after = or_refuse(progressed(record, admitted.checkpoint, request.status, view.observation))
-            return Written(after, f"checkpoint, {request.status}", admitted.changes)
+            after = or_refuse(
+                progressed(record, _made_at(admitted.checkpoint, request.at), request.status, view.observation)
+            )
+            at = f", at {request.at}" if request.at else ""
+            return Written(after, f"checkpoint, {request.status}{at}", admitted.changes)
 
         answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to="checkpoint")
         return answer
@@ -140,7 +144,7 @@ class Holding:
             raise Refused(admitted)
 
         def build(view: View, record: Record, lease: Lease) -> Written:
-            after = or_refuse(progressed(record, admitted.checkpoint, "working", view.observation))
+            after = or_refuse(progressed(record, _made_at(admitted.checkpoint, None), "working", view.observation))
             return Written(handed_off(after, now=view.now), "handed off", admitted.changes)
 
         answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to="handoff")
@@ -345,6 +349,11 @@ def require_writable(view: View) -> None:
                 retryable=True,
             )
         )
+
+
+def _made_at(checkpoint: Checkpoint, trigger: Trigger | None) -> Checkpoint:
+    """What was sent, with the moment it was made at: the last one's moment never stands for another."""
+    return checkpoint.model_copy(update={"trigger": trigger.value if trigger else None})
 
 
 def or_refuse(value: T | Blocked) -> T:

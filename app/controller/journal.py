@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from app.controller.view import View
 from app.controller.witnessing import Witnessing
+from app.domain.checkpoint_gap import saved, shows_a_push
 from app.domain.model import Instant
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.record import Record
@@ -54,12 +55,14 @@ class Journal:
         request: str | None = None,
         to: Place = "active",
     ) -> Journaled | Lost | Undecided:
-        """Put `record` on top of `base` under the place `to`. `record.sequence` is set here; `also` are other refs that
-        move in the same update, `kept_at` one that comes to point to the new commit. The published commit becomes the
-        second parent, so it stays reachable. Raises Refused where the record is too large even after everything that
-        may be left out was left out.
+        """Put `record` on top of `base` under the place `to`. `record.sequence` is set here, and what the holder pushed
+        since our last commit is noted as saved; `also` are other refs that move in the same update, `kept_at` one that
+        comes to point to the new commit. The published commit becomes the second parent, so it stays reachable. Raises
+        Refused where the record is too large even after everything that may be left out was left out.
         """
         sequence = base.record.sequence + 1 if base else 1
+        if base is not None and shows_a_push(base.record, base.tail):
+            record = saved(record, now=when)
         published = record.published.sha if record.published else None
         try:
             outcome = await view.ledger.write(

@@ -11,11 +11,13 @@ from datetime import datetime
 
 from app.controller.keyring import Keyring
 from app.controller.view import View
+from app.domain.checkpoint_gap import Overdue, overdue
 from app.domain.decide import doubled_check_runs, own_check_run, ticket_pull
 from app.domain.external_id import Projected, parse
 from app.domain.fencing import AtPublished, Foreign, Head
 from app.domain.handoff_comment import render
 from app.domain.handoff_marker import marker_of
+from app.domain.lease import liveness
 from app.domain.observation import CheckRun, Comment
 from app.domain.outcome import Blocked
 from app.domain.report import Frozen
@@ -51,7 +53,9 @@ class Projector:
     def comment(self, view: View, standing: Standing, head: Head) -> str:
         """The handoff comment of a record."""
         payload, seal = self._sealed(view, standing)
-        return render(standing.record, head, payload=payload, seal=seal, stuck=_stuck(view, standing))
+        return render(
+            standing.record, head, payload=payload, seal=seal, stuck=_stuck(view, standing), late=_late(view, standing)
+        )
 
     def unfinished_check_run(self, view: View, standing: Standing, head: Head, sha: str) -> CheckRunWrite:
         """How a check-run is born: unfinished, so that a late one passes nothing."""
@@ -166,6 +170,14 @@ def _stuck(view: View, standing: Standing) -> Blocked | None:
     if policy is None:
         return None
     return needs_person(standing.record, policy, now=view.now, heartbeat_at=view.heartbeat_at)
+
+
+def _late(view: View, standing: Standing) -> Overdue | None:
+    policy = view.usable_policy
+    if policy is None:
+        return None
+    holder = liveness(standing.record, policy, now=view.now, heartbeat_at=view.heartbeat_at)
+    return overdue(standing.record, policy, holder, now=view.now)
 
 
 def _projected(standing: Standing) -> Projected:

@@ -10,8 +10,16 @@ from app.domain.decide import own_pulls, ticket_pull
 from app.domain.effect_report import effect_report
 from app.domain.handoff_marker import report_marker
 from app.domain.observation import Pull
-from app.domain.plan import AskAboutEffect, AskPerson, RestoreBranch
-from app.domain.report import Frozen, frozen_report, is_told_further, stuck_report, unrestored_report, where_told
+from app.domain.plan import AskAboutEffect, AskPerson, RestoreBranch, WarnOfGap
+from app.domain.report import (
+    Frozen,
+    frozen_report,
+    gap_report,
+    is_told_further,
+    stuck_report,
+    unrestored_report,
+    where_told,
+)
 
 
 class Reporter:
@@ -28,6 +36,10 @@ class Reporter:
     async def ask(self, view: View, action: AskPerson) -> int:
         """Once for each edge: why the ticket waits for a person. Returns the number of writes."""
         return await self._tell(view, action.edge, stuck_report(view.ticket, action, view.observation.issue))
+
+    async def warn_of_gap(self, view: View, action: WarnOfGap) -> int:
+        """Once for each edge: a holder works on without saving. Returns the number of writes."""
+        return await self._tell(view, action.edge, gap_report(view.ticket, action, view.observation.issue))
 
     async def ask_about_effect(self, view: View, action: AskAboutEffect) -> int:
         """Once for each effect that looking did not settle. Returns the number of writes."""

@@ -39,6 +39,7 @@ from app.domain.plan import (
     ForgetRefusals,
     NoteProgress,
     NoteResults,
+    NoteSaved,
     Plan,
     ProbeEffect,
     PullIsClosed,
@@ -50,6 +51,7 @@ from app.domain.plan import (
     SetDraft,
     StampLease,
     Wait,
+    WarnOfGap,
 )
 from app.domain.policy import Mode
 from app.domain.record import Permit, Record
@@ -167,7 +169,7 @@ class Rounds:
         noted = await self._effecting.looked(view, _noted(standing.record, plan, view.now), probes)
         record = permits.opened(noted, tuple(opening), round_id=round_id, author=author, now=view.now)
         results: list[Result] = []
-        if record != standing.record or any(isinstance(a, SealTail) for a in plan):
+        if record != standing.record or any(isinstance(a, SealTail | NoteSaved) for a in plan):
             event = f"about to create {_kinds(opening)}" if opening else _event_of(plan)
             journaled = await self._journal.write(view, standing, record, event, when=view.now)
             if not isinstance(journaled, Journaled):
@@ -276,6 +278,8 @@ class Rounds:
                 written += 1
             elif isinstance(action, AskPerson):
                 written += await self._reporter.ask(view, action)
+            elif isinstance(action, WarnOfGap):
+                written += await self._reporter.warn_of_gap(view, action)
             elif isinstance(action, AskAboutEffect):
                 written += await self._reporter.ask_about_effect(view, action)
             elif isinstance(action, ReopenPull):
@@ -363,6 +367,7 @@ def _event_of(plan: Plan) -> str:
         ProbeEffect: "effects looked for",
         StampLease: "lease renewed",
         SealTail: "sealed by the service",
+        NoteSaved: "the holder saved",
         NoteResults: "result of a child noted",
         PullIsOpen: "PR is open",
         PullIsClosed: "PR closed by a person",

@@ -16,6 +16,7 @@ from app.domain.machine_paths import portable
 from app.domain.outcome import Blocked, Code
 from app.domain.plain_text import clean, cut, one_line
 from app.domain.secret_shapes import redact
+from app.domain.triggers import TRIGGERS
 
 MAX_RAW = 4 * MAX_BYTES
 """Characters a checkpoint may have before it is scanned: what is taken out may be large, a scan is not for free."""
@@ -104,7 +105,9 @@ class _Admission:
             self._change(", ".join(derived), "derived", "the service fills these in from GitHub and the ledger")
         typed: dict[str, Any] = {}
         for name, value in raw.items():
-            if name in _ACCEPTED:
+            if name == "trigger":
+                self._trigger(value, typed)
+            elif name in _ACCEPTED:
                 if value is not None:
                     typed[name] = self._typed(name, value)
             elif name not in DERIVED_FIELDS:
@@ -130,6 +133,12 @@ class _Admission:
         if name in _TEXTS:
             return [self._text(f"{name}[{i}]", item) for i, item in enumerate(value)]
         return [self._step(f"{name}[{i}]", item) for i, item in enumerate(value)]
+
+    def _trigger(self, value: Any, typed: dict[str, Any]) -> None:
+        if isinstance(value, str) and value in TRIGGERS:
+            typed["trigger"] = value
+        elif value is not None:
+            self._left_out("trigger")
 
     def _text(self, where: str, value: Any) -> str:
         if not isinstance(value, str):

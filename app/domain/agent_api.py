@@ -16,6 +16,7 @@ from app.domain.model import Instant, Message, Sha
 from app.domain.plain_text import cut, is_one_line
 from app.domain.secret_shapes import redact
 from app.domain.ticket_id import TicketField
+from app.domain.triggers import Trigger
 
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 """An idempotency key or claim id: 8 to 64 URL-safe characters, made by the caller and saved before the call."""
@@ -68,6 +69,7 @@ class Grant(Message):
     expires_at: Instant
     ttl_s: int
     heartbeat_every_s: int
+    max_gap_s: int = Field(default=1800, description="the policy's checkpoint.max_gap: save at least that often")
     ledger_ref: str
     ledger_head: Sha
     namespace: str
@@ -105,6 +107,7 @@ class EvidenceRequest(WriteRequest):
 class CheckpointRequest(WriteRequest):
     checkpoint: dict[str, Any]
     status: Literal["working", "waiting", "ready"] = "working"
+    at: Trigger | None = Field(default=None, description="the moment at which it is made")
 
 
 class HandoffRequest(WriteRequest):

@@ -63,6 +63,8 @@ class Checkpoint(Stored):
     relevant_refs: Texts = ()
     current_diff: str | None = None
     validation_state: str | None = None
+    trigger: str | None = None
+    """The moment at which it was made (`domain/triggers.py`)."""
 
 
 DERIVED_FIELDS = (

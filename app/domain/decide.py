@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from app.domain import gates, permits
+from app.domain.checkpoint_gap import overdue, telling
 from app.domain.child_changes import with_results
 from app.domain.children import Seen, Unseen
 from app.domain.effect_report import settling
 from app.domain.external_id import parse
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
 from app.domain.handoff_marker import marker_of
-from app.domain.lease import past
+from app.domain.lease import liveness, past
 from app.domain.observation import Observation, Pull
 from app.domain.plan import (
     Adopt,
@@ -29,6 +30,7 @@ from app.domain.plan import (
     Guarded,
     NoteProgress,
     NoteResults,
+    NoteSaved,
     Plan,
     PullIsClosed,
     PullIsOpen,
@@ -39,6 +41,7 @@ from app.domain.plan import (
     SetDraft,
     StampLease,
     Wait,
+    WarnOfGap,
     target_of,
 )
 from app.domain.policy import Policy
@@ -98,7 +101,24 @@ def _rules(s: Situation) -> Plan:
     stuck = needs_person(s.record, s.policy, now=s.now, heartbeat_at=s.heartbeat_at)
     asked = asking(s.record, s.observation, stuck) if stuck is not None else ()
     effects = settling(s.record, s.observation)
-    return (*_renewal(s), *_results(s), *_pull(s), *_comment(s), *_check_run(s), *_draft(s), *asked, *effects)
+    return (
+        *_renewal(s),
+        *_results(s),
+        *_pull(s),
+        *_comment(s),
+        *_check_run(s),
+        *_draft(s),
+        *asked,
+        *_gap(s),
+        *effects,
+    )
+
+
+def _gap(s: Situation) -> Iterator[NoteSaved | WarnOfGap | RemoveComment]:
+    holder = liveness(s.record, s.policy, now=s.now, heartbeat_at=s.heartbeat_at)
+    late = overdue(s.record, s.policy, holder, now=s.now)
+    if late is not None:
+        yield from telling(s.record, s.observation, late, tail=s.tail)
 
 
 def _unless_refused(s: Situation, action: Guarded) -> Guarded | Wait:

@@ -1,6 +1,7 @@
 """The handoff comment: one per ticket PR, edited in place, readable by a person who never heard of us."""
 
 from app.domain.checkpoint import Step
+from app.domain.checkpoint_gap import Overdue
 from app.domain.effect_findings import shown
 from app.domain.fencing import AtPublished, Foreign, Head, Tampered
 from app.domain.handoff_marker import marker_of
@@ -33,12 +34,17 @@ _STATE = {
 }
 
 
-def render(record: Record, head: Head, *, payload: str, seal: str, stuck: Blocked | None = None) -> str:
+def render(
+    record: Record, head: Head, *, payload: str, seal: str, stuck: Blocked | None = None, late: Overdue | None = None
+) -> str:
     """The comment's text. Prose is cut first where it grows too long, the checkpoint never. `stuck`: why the ticket
-    waits for a person.
+    waits for a person; `late`: that its holder works on without saving.
     """
     machine = block(payload, seal)
-    prose = "\n\n".join(part for part in (_state(record, stuck), _table(record, head), *_lists(record)) if part)
+    gap = (
+        [f"**Not saved for too long**: {late.reason}. What was done since is lost if the agent stops."] if late else []
+    )
+    prose = "\n\n".join(part for part in (_state(record, stuck), *gap, _table(record, head), *_lists(record)) if part)
     room = MAX_BYTES - len(machine.encode()) - len(marker_of(record.ticket_id)) - 8
     return f"{marker_of(record.ticket_id)}\n{cut(prose, room)}\n\n{machine}\n"
 

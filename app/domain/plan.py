@@ -122,6 +122,21 @@ class AskAboutEffect:
 
 
 @dataclass(frozen=True)
+class WarnOfGap:
+    """Tell a person, in a new comment, that a holder works on without saving. `edge` as for `AskPerson`."""
+
+    edge: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class NoteSaved:
+    """A push of the holder's is noted as a checkpoint: the journal does it with any commit above one."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class StampLease:
     """Write down a holder's renewal: half of its time is gone."""
 
@@ -191,6 +206,8 @@ Action = (
     | Guarded
     | RemoveComment
     | AskPerson
+    | WarnOfGap
+    | NoteSaved
     | ProbeEffect
     | AskAboutEffect
     | StampLease

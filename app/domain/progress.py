@@ -5,6 +5,7 @@ from datetime import datetime
 from app.domain import gates
 from app.domain.admission import stored_size
 from app.domain.checkpoint import MAX_BYTES, Checkpoint
+from app.domain.checkpoint_gap import keeps_the_work, saved
 from app.domain.decide import own_check_run
 from app.domain.derived import derived, merged
 from app.domain.effect_journal import interrupted
@@ -27,7 +28,9 @@ def progressed(record: Record, sent: Checkpoint, status: Status, observation: Ob
             "send the fields that grew again, shorter; a field you send replaces what is stored",
         )
     updated = updated.model_copy(update={"checkpoint": checkpoint})
-    hard = not isinstance(is_hard(updated, observation), Soft)
+    keeps = keeps_the_work(updated, sent.checkpoint_sha_or_snapshot)
+    updated = saved(updated, now=observation.now) if keeps else updated
+    hard = keeps and not isinstance(is_hard(updated, observation), Soft)
     attempts = gates.after_progress(record.attempts, record.checkpoint, checkpoint, hard=hard, now=observation.now)
     return updated.model_copy(update={"attempts": attempts})
 

@@ -193,6 +193,8 @@ class Record(Stored):
     requests: tuple[Answered, ...] = ()
     work: Work | None = None
     published: Published | None = None
+    saved_at: Instant | None = None
+    """When the last checkpoint came that left nothing committed behind, by the service's clock."""
     checkpoint: Checkpoint = Checkpoint()
     children: tuple[dict[str, Any], ...] = ()
     """A ticket's children, in the order in which they are integrated; read them with `domain.children.listed`."""

@@ -8,12 +8,15 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from app.domain.brief import Finding
+from app.domain.checkpoint_gap import overdue
 from app.domain.criteria import criteria
 from app.domain.effect_findings import rechecked
 from app.domain.fencing import AtPublished, Foreign, NothingPublished, Tampered
+from app.domain.hints import hints_in
 from app.domain.model import instant_text
 from app.domain.policy import PATH
 from app.domain.recovery_view import RecoveryView, tasks_of
+from app.domain.triggers import meaning_of
 
 State = Literal["done", "not_applicable", "pending", "blocked"]
 Found = tuple[State, str, dict[str, Any]]
@@ -94,16 +97,26 @@ def _checkpoint(view: RecoveryView) -> Found:
     if view.record is None:
         return "done", "there is none: nobody has claimed this ticket yet", {}
     c = view.checkpoint
-    evidence = {
+    evidence: dict[str, Any] = {
         "sequence": view.record.sequence,
         "generation": view.record.generation,
         "completed": len(c.completed_steps),
         "next": len(c.next_steps),
         "updated_at": instant_text(c.updated_at) if c.updated_at else None,
+        "trigger": c.trigger,
     }
     if not view.has_checkpoint:
         return "done", "no agent has written one yet; the Issue is the plan", evidence
-    return "done", "read from the ledger, whose seals were checked", evidence
+    meaning = meaning_of(c.trigger)
+    follows = f". It was made at {c.trigger}: {meaning}" if meaning else ""
+    hints = hints_in(c.artifact_refs)
+    if hints:
+        evidence["hints"] = list(hints)
+        follows += ". The hints may lead back faster; compare what they give with the published commit"
+    late = overdue(view.record, view.policy, view.holder, now=view.now) if view.policy else None
+    if late is not None:
+        return "pending", f"read from the ledger, but not saved for too long: {late.reason}{follows}", evidence
+    return "done", f"read from the ledger, whose seals were checked{follows}", evidence
 
 
 def _policy(view: RecoveryView) -> Found:

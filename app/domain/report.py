@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.domain.handoff_marker import report_marker
 from app.domain.observation import Comment, Issue, Observation, Pull
-from app.domain.plan import AskPerson, RestoreBranch
+from app.domain.plan import AskPerson, RestoreBranch, WarnOfGap
 from app.domain.ticket_id import TicketId
 from app.domain.untrusted import inline
 
@@ -58,6 +58,17 @@ def stuck_report(ticket: TicketId, action: AskPerson, issue: Issue | None) -> st
         f"{_mention(issue)}**Ticket #{ticket} waits for a person**, because {action.reason}.\n\n"
         f"Its work is kept as it is. The way back: {action.remedy}; then an agent runs "
         f"`agent-recovery recover {ticket}`.\n"
+    )
+
+
+def gap_report(ticket: TicketId, action: WarnOfGap, issue: Issue | None) -> str:
+    """One report on a holder that works on without saving: what would be lost, and what saves it."""
+    return (
+        f"{report_marker(ticket, action.edge)}\n"
+        f"{_mention(issue)}**The agent on ticket #{ticket} has not saved its work for too long**: {action.reason}.\n\n"
+        "It is alive, and nothing is taken from it. What it did since then is lost if its machine stops now. It saves "
+        "with `agent-recovery push`; `agent-recovery run -- COMMAND` does so by itself, and the handoff comment shows "
+        "when it has.\n"
     )
 
 
