@@ -130,6 +130,44 @@ def soft(as_json: Json = False) -> None:
 
 
 @app.command()
+def validate(
+    profile: Annotated[str, typer.Argument(help="What is checked; `verify` is the policy's own list.")] = "verify",
+    command: Annotated[
+        list[str] | None, typer.Argument(help="The check and its arguments, after --.", show_default=False)
+    ] = None,
+    version: Annotated[
+        str | None, typer.Option("--version", help="Of the profile; by default told by its command.")
+    ] = None,
+    deterministic: Annotated[
+        bool, typer.Option("--deterministic", help="The same commit with the same dependencies ends the same way.")
+    ] = False,
+    artifact: Annotated[
+        list[str] | None, typer.Option("--artifact", help="A report or log to look at.", show_default=False)
+    ] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="Record a result that was made elsewhere.")] = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Run checks on the commit that stands here and record their result for exactly that commit."""
+    from app.agent import show, validating
+
+    with show.reporting(as_json):
+        if file is not None:
+            code = validating.record(file, dry_run=dry_run, as_json=as_json)
+        else:
+            code = validating.run(
+                profile,
+                tuple(command or ()),
+                version=version,
+                deterministic=deterministic,
+                artifacts=tuple(artifact or ()),
+                dry_run=dry_run,
+                as_json=as_json,
+            )
+    raise SystemExit(code)
+
+
+@app.command()
 def heartbeat(
     loop: Annotated[bool, typer.Option("--loop", help="Go on until stopped or fenced out.")] = False,
     as_json: Json = False,

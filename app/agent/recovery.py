@@ -13,7 +13,7 @@ Stages, each finished or repeated when the command is run again after a crash at
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.agent import claiming, held, next_checkpoint, show, verify_runs, writes
+from app.agent import claiming, dependencies, held, next_checkpoint, show, verify_runs, writes
 from app.agent.api import Service
 from app.agent.environment import usage
 from app.agent.home import Home
@@ -65,7 +65,7 @@ def recover(home: Home, service: Service, wish: claiming.Wish, way: WayIn) -> Re
         _note(home, lease, "next")
     if _reached(home, lease, "evidence"):
         return Recovered(grant, state, (), None)
-    runs, answer = _evidence(home, service, lease, state)
+    runs, answer = _evidence(home, service, lease, state, grant.brief)
     _note(home, lease, "evidence")
     return Recovered(grant, state, runs, answer)
 
@@ -138,7 +138,7 @@ def _nobody_worked_here(home: Home, workspace: Workspace, lease: held.HeldLease)
 
 
 def _evidence(
-    home: Home, service: Service, lease: held.HeldLease, state: State
+    home: Home, service: Service, lease: held.HeldLease, state: State, brief: Brief
 ) -> tuple[tuple[VerifyRun, ...], WriteAnswer]:
     identity = held.identity(home)
     waiting = writes.unanswered(home, identity, "evidence")
@@ -146,11 +146,14 @@ def _evidence(
         body = waiting.body
         runs = tuple(VerifyRun.model_validate(run) for run in body["verify"])
     else:
-        runs = (*verify_runs.run_all(lease.verify, home.root), *_about_checkout(state))
+        known = dependencies.digest()
+        stands = verify_runs.reused(lease.verify, brief, state.head, known)
+        runs = (*(stands or verify_runs.run_all(lease.verify, home.root)), *_about_checkout(state))
         body = {
             "head_sha": state.head,
             "clean": state.clean,
             "verify": [run.model_dump(mode="json") for run in runs],
+            "dependencies": known,
         }
     return runs, writes.send(home, service, identity, "evidence", body)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from app.agent.environment import without_secrets
 from app.agent.show import scrub
 from app.domain.agent_api import VerifyRun
+from app.domain.brief import Brief
+from app.domain.validation import VERIFY, stands_for, version_of
 
 TIMEOUT_S = 300.0
 _TAIL = 4000
@@ -18,6 +20,21 @@ _TIMED_OUT, _NOT_FOUND, _NOT_EXECUTABLE = 124, 127, 126  # as shells and `timeou
 def run_all(commands: tuple[tuple[str, ...], ...], root: Path, timeout_s: float = TIMEOUT_S) -> tuple[VerifyRun, ...]:
     """Runs each command in turn; a failing one does not stop the others. `timeout_s` bounds each of them."""
     return tuple(_run(command, root, timeout_s) for command in commands)
+
+
+def reused(
+    commands: tuple[tuple[str, ...], ...], brief: Brief, head: str | None, dependencies: str | None
+) -> tuple[VerifyRun, ...]:
+    """What stands for running the commands again: a recorded pass on exactly this commit, declared deterministic, with
+    the same dependencies. Empty where they must be run. The service judges the same once more.
+    """
+    shown = next((v for v in brief.validations if v.profile == VERIFY), None)
+    if shown is None or not stands_for(shown, head, version=version_of(commands), dependencies=dependencies):
+        return ()
+    return tuple(
+        VerifyRun(command=command, exit_code=0, output=f"not run again: it passed on {head}", reused=True)
+        for command in commands
+    )
 
 
 def _run(command: tuple[str, ...], root: Path, timeout_s: float) -> VerifyRun:

@@ -25,6 +25,7 @@ from app.domain.agent_api import (
 )
 from app.domain.model import Message
 from app.domain.outcome import Code, Refused
+from app.domain.validation_api import ValidationRequest
 
 FILE = "writes.json"
 TRIES = 5
@@ -34,6 +35,7 @@ _KINDS: dict[str, type[WriteRequest]] = {
     "evidence": EvidenceRequest,
     "checkpoint": CheckpointRequest,
     "handoff": HandoffRequest,
+    "validation": ValidationRequest,
 }
 
 

@@ -51,6 +51,7 @@ from app.domain.rebuild import Rebuild
 from app.domain.shown_child import Children
 from app.domain.ticket_id import TicketId, number_of
 from app.domain.token import Claims
+from app.domain.validation_api import ValidationRequest
 from app.github.budget import counting
 from app.github.client import GitHub
 from app.github.errors import GitHubError
@@ -135,6 +136,15 @@ class Controller:
         with counting("checkpoint"):
             async with self._telling(owner, name, ticket):
                 return await self._holding.checkpoint(owner, name, ticket, claims, request)
+
+    async def validation(
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: ValidationRequest
+    ) -> WriteAnswer:
+        """Record what was checked on a snapshot. Raises Refused, GitHubError."""
+        self._require_writes()
+        with counting("validation"):
+            async with self._telling(owner, name, ticket):
+                return await self._holding.validation(owner, name, ticket, claims, request)
 
     async def handoff(
         self, owner: str, name: str, ticket: TicketId, claims: Claims, request: HandoffRequest

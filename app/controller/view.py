@@ -7,9 +7,11 @@ from functools import partial
 
 from app.controller.family import Families, Family
 from app.controller.heartbeats import Heartbeats, Holder
+from app.controller.interests import Interests
 from app.controller.keyring import Keyring
 from app.controller.witnessing import Witnessing
 from app.domain.admitted_again import admitted_again
+from app.domain.asked import asked_for, asked_of_policy
 from app.domain.branch_names import ticket_branch
 from app.domain.branches import child_branch, ticket_of_branch
 from app.domain.fencing import Head, Relation, head_of, needs_relation
@@ -20,6 +22,7 @@ from app.domain.policy_text import PolicyReading, read_policy
 from app.domain.record import Record
 from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
 from app.domain.report import Frozen
+from app.domain.surroundings import Asked
 from app.domain.ticket_id import Child, TicketId, by_number, number_of
 from app.github.client import GitHub
 from app.github.errors import Moved, NotFound
@@ -80,6 +83,7 @@ class Views:
         self._cache = LedgerCache()
         self._families = Families(heartbeats, witnessing)
         self._comparisons: OrderedDict[tuple[int, str, str], Comparison] = OrderedDict()
+        self._interests = Interests()
 
     async def look(self, owner: str, name: str, ticket: TicketId) -> View:
         """Read the ledger and GitHub's state, in a number of requests that depends on neither's age or size.
@@ -92,6 +96,8 @@ class Views:
         if policy.policy is not None and policy.policy.ledger.namespace != ledger.refs.namespace:
             ledger = self._ledger(repo, LedgerRefs(policy.policy.ledger.namespace))
             reading = await ledger.read(ticket)
+            observation = await self._observe(repo, ticket, reading)
+        if self._interests.learn(repo.id, asked_of_policy(policy.policy)):
             observation = await self._observe(repo, ticket, reading)
         frozen = await self._witnessing.judge(repo, ledger, ticket, reading, observation)
         if frozen is not None and not isinstance(reading, Damaged):
@@ -170,13 +176,23 @@ class Views:
 
     async def _observe(self, repo: Repository, ticket: TicketId, reading: Standing | Absent | Damaged) -> Observation:
         number = number_of(ticket)
+        by_policy = self._interests.of(repo.id, self._github.clock.now())
         if isinstance(reading, Standing):
             record = reading.record
-            return await repo.observe(number, record.branch, record.trunk, record.projections.pr_number)
+            asked = asked_for(record, repo.full_name, by_policy)
+            observation = await repo.observe(number, record.branch, record.trunk, record.projections.pr_number, asked)
+        else:
+            observation = await self._observe_without_ledger(repo, ticket, by_policy)
+        if by_policy.project and observation.around.project_items is None and observation.issue is not None:
+            self._interests.no_projects(repo.id, observation.now)
+        return observation
+
+    async def _observe_without_ledger(self, repo: Repository, ticket: TicketId, by_policy: Asked) -> Observation:
         # Nothing names the branch now, but its PR and check-runs may remember a ledger that stood here.
-        observation = await repo.observe(number, None, None)
+        number = number_of(ticket)
+        observation = await repo.observe(number, None, None, asked=by_policy)
         for branch in _likely_branches(ticket, observation)[:LIKELY_BRANCHES]:
-            seen = await repo.observe(number, branch, None)
+            seen = await repo.observe(number, branch, None, asked=by_policy)
             if seen.pulls or seen.check_runs:
                 return seen
         return observation

@@ -94,6 +94,7 @@ class VerifyRun(Message):
     command: tuple[str, ...]
     exit_code: int
     output: str = Field(default="", max_length=4000, description="the tail of what it printed")
+    reused: bool = Field(default=False, description="not run now: the recorded result of the same snapshot stands")
 
 
 class EvidenceRequest(WriteRequest):
@@ -102,6 +103,11 @@ class EvidenceRequest(WriteRequest):
     head_sha: Sha
     clean: bool
     verify: tuple[VerifyRun, ...] = ()
+    dependencies: str | None = Field(
+        default=None,
+        pattern=r"^sha256:[0-9a-f]{64}$",
+        description="a digest of what the commands depend on outside the commit, where it is known",
+    )
 
 
 class CheckpointRequest(WriteRequest):

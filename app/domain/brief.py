@@ -34,9 +34,28 @@ class BriefStep(Message):
     sha: Sha | None = None
 
 
-class Command(Message):
-    """Something the agent may run, as an argument array; never a shell line, never a stranger's text."""
+class ShownValidation(Message):
+    """A recorded result, and what it says about the commit to work from: a result of another one says "not run"."""
 
+    profile: str
+    version: str
+    snapshot: str
+    state: Literal["passed", "failed", "not run"]
+    because: str | None = None
+    completed: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    not_run: tuple[str, ...] = ()
+    artifacts: tuple[str, ...] = ()
+    deterministic: bool = False
+    dependencies: str | None = None
+
+
+class Command(Message):
+    """Something the agent may run, as an argument array; never a shell line, never a stranger's text. `when`: before
+    anything else, often in between, to publish commits, to record what was checked, at the end, or to give up.
+    """
+
+    when: Literal["now", "often", "publish", "validate", "finish", "stop", "children"] = "now"
     why: str
     argv: tuple[str, ...]
 
@@ -83,6 +102,7 @@ class Brief(Message):
     accepted_decisions: tuple[str, ...]
     blockers: tuple[str, ...]
     pending_validation: tuple[str, ...]
+    validations: tuple[ShownValidation, ...] = ()
     checkpoint: dict[str, Any]
     """The whole last checkpoint, as admitted."""
     findings: tuple[Finding, ...]

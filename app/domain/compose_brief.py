@@ -6,7 +6,8 @@ Commands are argument arrays made of our own words, numbers and SHAs.
 
 from typing import Any
 
-from app.domain.brief import Brief, BriefStep, Command, Criterion, Finding, Untrusted, Work
+from app.domain import ticket_evidence
+from app.domain.brief import Brief, BriefStep, Command, Criterion, Finding, ShownValidation, Untrusted, Work
 from app.domain.checkpoint import Step
 from app.domain.effect_findings import blockers as effect_blockers
 from app.domain.fencing import Foreign
@@ -15,7 +16,9 @@ from app.domain.model import instant_text
 from app.domain.outcome import Blocked
 from app.domain.plain_text import clean, one_line, shorten
 from app.domain.record import TERMINAL, Record
+from app.domain.recovery_steps import decisions_of, validations_here
 from app.domain.recovery_view import RecoveryView, tasks_of
+from app.domain.stack import MovedOn, stacking
 from app.domain.ticket_id import TicketId
 from app.domain.untrusted import inline, quote
 
@@ -64,8 +67,9 @@ def compose(
         completed_steps=tuple(_step(step) for step in c.completed_steps),
         next_steps=tuple(_step(step) for step in c.next_steps),
         accepted_decisions=c.accepted_decisions,
-        blockers=(*c.blockers, *_refused(record), *effect_blockers(record)),
+        blockers=(*c.blockers, *_refused(record), *effect_blockers(record), *_found(view)),
         pending_validation=c.pending_validation,
+        validations=validations_here(view),
         checkpoint=c.model_dump(mode="json", exclude_defaults=True),
         findings=findings,
         criteria=criteria,
@@ -80,6 +84,13 @@ def compose(
 def _refused(record: Record | None) -> tuple[str, ...]:
     permits = record.open if record is not None else ()
     return tuple(f"GitHub refused {p.kind}: {p.reason}" for p in permits if p.state == "blocked")
+
+
+def _found(view: RecoveryView) -> tuple[str, ...]:
+    """Blockers that the look itself found."""
+    waits = [f"waits for {linked}, which is open" for linked in ticket_evidence.open_dependencies(view)]
+    missing = [d for d in decisions_of(view) if d.state == "missing"]
+    return (*waits, *(f"the recorded decision {d.ref} is missing{f' at {d.at}' if d.at else ''}" for d in missing))
 
 
 def brief_schema() -> dict[str, Any]:
@@ -115,6 +126,7 @@ def render_markdown(brief: Brief) -> str:
         parts.append(f"## Next steps\n\nNone noted yet; the Issue's text lists {tasks} tasks.")
     parts += _list("Blockers", [inline(text, MAX_SHOWN) for text in brief.blockers])
     parts += _list("Pending validation", [inline(text, MAX_SHOWN) for text in brief.pending_validation])
+    parts += _list("Validations", [_validation_line(v) for v in brief.validations])
     parts += _list("Accepted decisions", [inline(text, MAX_SHOWN) for text in brief.accepted_decisions])
     parts += _list("Commands", [f"{c.why}: `{' '.join(c.argv)}`" for c in brief.commands])
     parts += _list(
@@ -169,12 +181,21 @@ def _commands(view: RecoveryView, claim: Pass | Blocked | None) -> tuple[Command
             Command(why="put the branch back over the foreign commits", argv=("agent-recovery", "push", "--rewind")),
             Command(why="or take them over", argv=("agent-recovery", "adopt", view.head.head)),
         ]
+    stack = stacking(view.checkpoint, view.observation.around)
+    if isinstance(stack, MovedOn):
+        why = f"take in what #{stack.number}, the predecessor, has now; then record it as predecessor_sha"
+        commands.append(Command(why=why, argv=("git", "merge", "--no-edit", stack.now)))
+    if view.policy is not None and view.policy.verify:
+        why = "run the policy's verify commands on your commit and record what they say"
+        commands.append(Command(when="validate", why=why, argv=("agent-recovery", "validate", "verify")))
     return (
         *commands,
-        Command(why="save what a successor must know", argv=("agent-recovery", "checkpoint")),
-        Command(why="publish commits and the checkpoint with the fence", argv=("agent-recovery", "push")),
-        Command(why="when every step is done", argv=("agent-recovery", "ready")),
-        Command(why="give the ticket back", argv=("agent-recovery", "handoff")),
+        Command(when="often", why="save what a successor must know", argv=("agent-recovery", "checkpoint")),
+        Command(
+            when="publish", why="publish commits and the checkpoint with the fence", argv=("agent-recovery", "push")
+        ),
+        Command(when="finish", why="when every step is done", argv=("agent-recovery", "ready")),
+        Command(when="stop", why="give the ticket back", argv=("agent-recovery", "handoff")),
     )
 
 
@@ -202,6 +223,11 @@ def _list(heading: str, lines: list[str]) -> list[str]:
 def _step_line(step: BriefStep) -> str:
     name = f"{inline(step.id, 64)}: " if step.id else ""
     return f"{name}{inline(step.text, MAX_SHOWN)}" + (f" (commit {step.sha})" if step.sha else "")
+
+
+def _validation_line(shown: ShownValidation) -> str:
+    why = f": {inline(shown.because, MAX_SHOWN)}" if shown.because else ""
+    return f"{inline(shown.profile, 120)} {inline(shown.version, 120)}: **{shown.state}**{why}"
 
 
 def _met(met: bool | None) -> str:

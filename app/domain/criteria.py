@@ -6,13 +6,14 @@ this version does not look at.
 
 from collections.abc import Callable
 
+from app.domain import release_boundary, ticket_evidence, unfinished_landing
 from app.domain.brief import Criterion
 from app.domain.effect_findings import judged as effects_judged
 from app.domain.fencing import AtPublished, Foreign, NothingPublished, Tampered
 from app.domain.linked_issue import linked_issue_of
-from app.domain.recovery_view import RecoveryView, tasks_of
-
-Verdict = tuple[bool | None, str]
+from app.domain.recovery_view import RecoveryView, Verdict, tasks_of
+from app.domain.stack import HasLanded, MovedOn, NoPredecessor, SamePlace, Unclear, stacking
+from app.domain.validation import VERIFY, Failed, NotRun, Passed, judged, present, validations_of, version_of
 
 
 def criteria(view: RecoveryView) -> tuple[Criterion, ...]:
@@ -22,19 +23,6 @@ def criteria(view: RecoveryView) -> tuple[Criterion, ...]:
         for number, (name, judge) in enumerate(_CRITERIA, start=1)
         for met, reason in (judge(view),)
     )
-
-
-def _identified(view: RecoveryView) -> Verdict:
-    issue = view.observation.issue
-    if issue is None:
-        return False, "the Issue was not found"
-    if issue.state != "OPEN":
-        return False, f"Issue #{issue.number} is closed"
-    if view.work is None:
-        return None, "the trunk is chosen by the first claim"
-    if view.observation.trunk is None or view.observation.trunk.name != view.work.trunk:
-        return False, "the recorded trunk does not stand any more"
-    return True, f"Issue #{issue.number} and its trunk stand; Projects and dependencies are not looked at yet"
 
 
 def _published(view: RecoveryView) -> Verdict:
@@ -73,23 +61,18 @@ def _pull_fits(view: RecoveryView) -> Verdict:
     return True, f"PR #{pull.number} is open, {'draft' if pull.is_draft else 'ready'}, with the right base and Issue"
 
 
-def _landed(view: RecoveryView) -> Verdict:
-    if view.record is not None and view.record.status == "ready":
-        return None, "the ticket is ready; landing is not part of this version, a person merges"
-    return None, "does not apply before the ticket is ready"
-
-
-def _release(view: RecoveryView) -> Verdict:
-    return None, "release pull requests are not looked at yet; this version never merges anything"
-
-
 def _stack(view: RecoveryView) -> Verdict:
-    predecessor = view.checkpoint.predecessor_issue_or_pr
-    if predecessor is None:
-        return None, "does not apply: no predecessor is recorded"
-    if view.checkpoint.predecessor_sha is None:
-        return False, f"#{predecessor} is recorded as predecessor without its exact commit"
-    return None, f"#{predecessor} is recorded; its present state is not looked at yet"
+    match stacking(view.checkpoint, view.observation.around):
+        case NoPredecessor():
+            return None, "does not apply: no predecessor is recorded"
+        case SamePlace(number=number, sha=sha):
+            return True, f"#{number}, the predecessor, stands at {sha}, as it was recorded"
+        case HasLanded(number=number, sha=sha):
+            return True, f"#{number}, the predecessor, landed as it was recorded, at {sha}"
+        case MovedOn(number=number, recorded=recorded, now=now):
+            return False, f"#{number}, the predecessor, was recorded at {recorded} and is at {now}: the base is stale"
+        case Unclear(reason=reason):
+            return False, reason
 
 
 def _workspace(view: RecoveryView) -> Verdict:
@@ -131,18 +114,30 @@ def _effects(view: RecoveryView) -> Verdict:
 
 def _validations(view: RecoveryView) -> Verdict:
     wanted = view.policy.verify if view.policy is not None else ()
-    if not wanted:
-        return None, "the policy names no verify command"
-    if view.evidence is None:
-        return None, "the verify commands have not been run on this commit yet"
-    if view.evidence.head_sha != view.start_sha or not view.evidence.clean:
+    if view.evidence is not None and (view.evidence.head_sha != view.start_sha or not view.evidence.clean):
         return False, "the verify commands ran on something else than the published commit"
-    ran = {run.command: run.exit_code for run in view.evidence.verify}
-    not_run = sum(command not in ran for command in wanted)
-    failed = sum(ran.get(command, 0) != 0 for command in wanted)
-    if not_run or failed:
-        return False, f"of {len(wanted)} verify commands {failed} failed and {not_run} did not run"
-    return True, f"all {len(wanted)} verify commands passed on {view.start_sha}"
+    if view.record is None or view.start_sha is None:
+        return None, "there is no commit to judge results on yet"
+    snapshot = present(view.record, view.start_sha, view.observation.around)
+    known = {v.profile: v for v in validations_of(view.record)}
+    failed = [name for name, v in known.items() if name != VERIFY and isinstance(judged(v, snapshot), Failed)]
+    if failed:
+        return False, f"failed on {view.start_sha}: {', '.join(failed)}"
+    if not wanted:
+        passed = [name for name, v in known.items() if isinstance(judged(v, snapshot), Passed)]
+        others = f"; passed on {view.start_sha}: {', '.join(passed)}" if passed else ""
+        return None, f"the policy names no verify command{others}"
+    verify = known.get(VERIFY)
+    if verify is not None and verify.version != version_of(wanted):
+        return None, "the policy's verify commands are others than those that were run"
+    match judged(verify, snapshot):
+        case Passed(checks=checks):
+            return True, f"all {len(checks)} verify commands passed on {view.start_sha}"
+        case Failed(checks=checks):
+            return False, f"of {len(wanted)} verify commands {len(checks)} failed on {view.start_sha}"
+        case NotRun(reason=reason):
+            met = False if view.evidence is not None else None
+            return met, f"the verify commands have not been run on {view.start_sha}: {reason}"
 
 
 def _next_step(view: RecoveryView) -> Verdict:
@@ -158,11 +153,11 @@ def _next_step(view: RecoveryView) -> Verdict:
 
 
 _CRITERIA: tuple[tuple[str, Callable[[RecoveryView], Verdict]], ...] = (
-    ("Issue, Project, PR, release and dependencies are identified", _identified),
+    ("Issue, Project, PR, release and dependencies are identified", ticket_evidence.judged),
     ("the work is published and the remote head confirmed", _published),
     ("the PR exists with the right state, Issue and base", _pull_fits),
-    ("a ready ticket has landed, its Issue is closed", _landed),
-    ("the release boundary is kept", _release),
+    ("a ready ticket has landed, its Issue is closed", unfinished_landing.judged),
+    ("the release boundary is kept", release_boundary.judged),
     ("the predecessor and its exact snapshot are known", _stack),
     ("the workspace was rebuilt from a traceable commit", _workspace),
     ("the fencing identity is held by one holder", _owned),

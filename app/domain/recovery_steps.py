@@ -5,17 +5,19 @@ the loop. A step that belongs to a later capability says so instead of claiming 
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
 
-from app.domain.brief import Finding
+from app.domain import release_boundary, ticket_evidence, unfinished_landing
+from app.domain.brief import Finding, ShownValidation
 from app.domain.checkpoint_gap import overdue
 from app.domain.criteria import criteria
+from app.domain.decision_refs import Decision, resolved
 from app.domain.effect_findings import rechecked
 from app.domain.fencing import AtPublished, Foreign, NothingPublished, Tampered
 from app.domain.hints import hints_in
 from app.domain.model import instant_text
 from app.domain.policy import PATH
-from app.domain.recovery_view import RecoveryView, tasks_of
+from app.domain.recovery_view import Found, RecoveryView, tasks_of
+from app.domain.stack import MovedOn, NoPredecessor, stacking
 from app.domain.triggers import meaning_of
 
 State = Literal["done", "not_applicable", "pending", "blocked"]
@@ -49,20 +51,6 @@ def findings(view: RecoveryView) -> tuple[Finding, ...]:
         for number, (name, look) in enumerate(zip(_NAMES, _LOOKS, strict=True), start=1)
         for state, text, evidence in (look(view),)
     )
-
-
-def _identify(view: RecoveryView) -> Found:
-    issue, pull = view.observation.issue, view.pull
-    if issue is None:
-        return "blocked", "the Issue was not found", {}
-    evidence = {
-        "issue": issue.number,
-        "issue_state": issue.state,
-        "pull": pull.number if pull else None,
-        "trunk": view.work.trunk if view.work else None,
-    }
-    state: State = "done" if issue.state == "OPEN" else "blocked"
-    return state, f"the Issue is {issue.state.lower()}; Projects and dependencies are not looked at yet", evidence
 
 
 def _branches(view: RecoveryView) -> Found:
@@ -120,10 +108,29 @@ def _checkpoint(view: RecoveryView) -> Found:
 
 
 def _policy(view: RecoveryView) -> Found:
-    evidence = {"decisions": len(view.checkpoint.accepted_decisions), "references": len(view.checkpoint.decision_refs)}
+    decisions = decisions_of(view)
+    missing = [d.ref for d in decisions if d.state == "missing"]
+    unread = [d.ref for d in decisions if d.state == "not looked up"]
+    evidence = {
+        "decisions": len(view.checkpoint.accepted_decisions),
+        "resolved": [{"ref": d.ref, "at": d.at, "object": d.object} for d in decisions if d.state == "found"],
+        "missing": missing,
+        "not_looked_up": unread,
+    }
     if view.policy is None:
         return "blocked", f"there is no usable policy in {PATH}", evidence
-    return "done", f"mode {view.policy.mode}; read the recorded decisions before you go on", evidence
+    if missing:
+        return "blocked", f"{len(missing)} recorded decisions are missing: find them before you go on", evidence
+    names = f", {len(unread)} are not names of things in this repository" if unread else ""
+    told = f"{len(decisions) - len(unread)} references to decisions resolved{names}"
+    return "done", f"mode {view.policy.mode}; {told}; read them before you go on", evidence
+
+
+def decisions_of(view: RecoveryView) -> tuple[Decision, ...]:
+    """The checkpoint's references to decisions, resolved at the commit that was looked at."""
+    around, observation = view.observation.around, view.observation
+    repository = f"{observation.owner}/{observation.name}"
+    return resolved(view.checkpoint.decision_refs, repository, around.asked.work, around.objects, around.numbers)
 
 
 def _ownership(view: RecoveryView) -> Found:
@@ -149,14 +156,33 @@ def _workspace(view: RecoveryView) -> Found:
 
 
 def _predecessor(view: RecoveryView) -> Found:
-    judged = criteria(view)[5]
-    state: State = "blocked" if judged.met is False else "not_applicable"
-    return state, judged.reason, {}
+    stack, judged = stacking(view.checkpoint, view.observation.around), criteria(view)[5]
+    if isinstance(stack, NoPredecessor):
+        return "not_applicable", judged.reason, {}
+    evidence = {
+        "predecessor": view.checkpoint.predecessor_issue_or_pr,
+        "recorded": view.checkpoint.predecessor_sha,
+        "now": stack.now if isinstance(stack, MovedOn) else None,
+    }
+    if isinstance(stack, MovedOn):
+        return "pending", f"{judged.reason}; take its commits in, then record the new one", evidence
+    return ("blocked" if judged.met is False else "done"), judged.reason, evidence
 
 
 def _validations(view: RecoveryView) -> Found:
-    judged = criteria(view)[11]
-    return "done", f"earlier results are never reused in this version; {judged.reason}", {"met": judged.met}
+    judged, here = criteria(view)[11], validations_here(view)
+    evidence = {
+        "at": view.start_sha,
+        "judged": [{"profile": v.profile, "version": v.version, "state": v.state, "because": v.because} for v in here],
+    }
+    return "done", judged.reason, evidence
+
+
+def validations_here(view: RecoveryView) -> tuple[ShownValidation, ...]:
+    """Every recorded result, judged on the commit to work from."""
+    if view.record is None or view.start_sha is None:
+        return ()
+    return shown(view.record, present(view.record, view.start_sha, view.observation.around))
 
 
 def _repairs(view: RecoveryView) -> Found:
@@ -179,13 +205,25 @@ def _drift(view: RecoveryView) -> Found:
 
 
 def _base(view: RecoveryView) -> Found:
-    trunk = view.observation.trunk
+    trunk, over = view.observation.trunk, view.observation.around.trunk_over_work
     if view.work is None or trunk is None:
         return "not_applicable", "no base is recorded yet", {}
-    evidence = {"recorded": view.work.base_sha, "trunk": trunk.sha}
-    if view.work.base_sha == trunk.sha:
-        return "done", "the trunk has not moved since the ticket began", evidence
-    return "done", "the trunk has moved since the ticket began; conflicts are not looked for yet", evidence
+    evidence = {
+        "recorded": view.work.base_sha,
+        "trunk": trunk.sha,
+        "behind": over.ahead if over else None,
+        "mergeable": view.pull.mergeable if view.pull else None,
+    }
+    if view.pull is not None and view.pull.mergeable == "CONFLICTING":
+        return "blocked", f"PR #{view.pull.number} conflicts with {trunk.name}: merge it in and resolve", evidence
+    if view.work.base_sha == trunk.sha or (over is not None and over.ahead == 0):
+        return "done", "the work holds everything that is on the trunk", evidence
+    moved = f"the trunk has moved{f' by {over.ahead} commits' if over else ''} since"
+    if view.pull is None:
+        return "done", f"{moved}; conflicts are looked for once there is a PR", evidence
+    if view.pull.mergeable == "MERGEABLE":
+        return "done", f"{moved}, and PR #{view.pull.number} merges without conflict", evidence
+    return "pending", f"{moved}; GitHub has not computed yet whether PR #{view.pull.number} conflicts", evidence
 
 
 def _plan(view: RecoveryView) -> Found:
@@ -214,16 +252,12 @@ def _go_on(view: RecoveryView) -> Found:
     return "done", "every write is checked against the present generation", {}
 
 
-def _later(what: str) -> Callable[[RecoveryView], Found]:
-    return lambda view: ("not_applicable", f"{what} are not looked at yet; this version never merges anything", {})
-
-
 _LOOKS: tuple[Callable[[RecoveryView], Found], ...] = (
-    _identify,
+    ticket_evidence.found,
     _branches,
     _pull,
-    _later("unfinished landings"),
-    _later("release branches and their pull requests"),
+    unfinished_landing.found,
+    release_boundary.found,
     _checkpoint,
     _policy,
     _ownership,

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Literal
 
 from app.domain.agent_api import EvidenceRequest
 from app.domain.checkpoint import Checkpoint
@@ -13,6 +14,12 @@ from app.domain.observation import Observation, Pull
 from app.domain.plain_text import one_line, shorten
 from app.domain.policy import Policy
 from app.domain.record import Record, Work
+
+State = Literal["done", "not_applicable", "pending", "blocked"]
+Found = tuple[State, str, dict[str, Any]]
+"""What a step of the recovery found: its state, in words, and the evidence."""
+Verdict = tuple[bool | None, str]
+"""Whether a completion criterion is met, and why; None where it cannot be judged yet or does not apply."""
 
 MAX_TASKS = 100
 MAX_TASK_BYTES = 300

@@ -11,15 +11,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 
+from app.domain.brief import ShownValidation
 from app.domain.machine_paths import portable
 from app.domain.model import Instant, Sha, Stored
 from app.domain.plain_text import clean, cut, one_line
 from app.domain.record import Record
 from app.domain.secret_shapes import redact
+from app.domain.stack import MovedOn, stacking
+from app.domain.surroundings import Surroundings
 
 VERIFY = "verify"
 """The profile of the policy's `verify` commands, which `recover` runs."""
@@ -139,6 +142,12 @@ def reusable(
     return verdict
 
 
+def stands_for(shown: ShownValidation, sha: str | None, *, version: str, dependencies: str | None) -> bool:
+    """`reusable` for a reader of a brief, which has the service's judgement and not the record."""
+    same = (shown.snapshot, shown.version, shown.dependencies) == (sha, version, dependencies)
+    return shown.state == "passed" and shown.deterministic and dependencies is not None and same
+
+
 def passes(record: Record, profiles: Sequence[str], sha: str) -> tuple[str, ...]:
     """The profiles among `profiles` that did not pass on exactly the commit `sha`: what a gate asks. A result by tree
     never opens one, whatever it says.
@@ -151,6 +160,13 @@ def passes(record: Record, profiles: Sequence[str], sha: str) -> tuple[str, ...]
 def snapshot_of(record: Record, sha: str, tree: str | None = None, *, stale: bool = False) -> Snapshot:
     """A commit of the ticket as the checkpoint says it is stacked."""
     return Snapshot(sha, tree, record.checkpoint.predecessor_sha, stale)
+
+
+def present(record: Record, sha: str, around: Surroundings) -> Snapshot:
+    """A commit of the ticket with what a look shows: its tree, and whether what it is stacked on has moved since."""
+    tree = around.work_tree if around.asked.work == sha else None
+    stale = isinstance(stacking(record.checkpoint, around), MovedOn)
+    return snapshot_of(record, sha, tree, stale=stale)
 
 
 def validations_of(record: Record) -> tuple[Validation, ...]:
@@ -191,6 +207,12 @@ def name_of(command: Sequence[str]) -> str:
     return _told(" ".join(command) or "(no command)")
 
 
+def name_for_story(validation: Validation) -> str:
+    """A result as the subject of a ledger commit tells it: numbers and our own words only."""
+    done, failed, left = (len(names) for names in (validation.completed, validation.failed, validation.not_run))
+    return f"{done} passed, {failed} failed, {left} not run"
+
+
 def of_verify(
     commands: Sequence[Sequence[str]], exit_codes: Mapping[tuple[str, ...], int], head_sha: str
 ) -> Validation:
@@ -206,26 +228,25 @@ def of_verify(
     )
 
 
-def shown(record: Record, snapshot: Snapshot) -> tuple[dict[str, Any], ...]:
+def shown(record: Record, snapshot: Snapshot) -> tuple[ShownValidation, ...]:
     """Every recorded result with what it says about a snapshot, for the brief and the check-run."""
     return tuple(_shown(validation, judged(validation, snapshot)) for validation in validations_of(record))
 
 
-def _shown(validation: Validation, verdict: Judgement) -> dict[str, Any]:
-    state = {Passed: "passed", Failed: "failed", NotRun: "not run"}[type(verdict)]
-    return {
-        "profile": validation.profile,
-        "version": validation.version,
-        "snapshot": validation.snapshot,
-        "state": state,
-        "because": verdict.reason if isinstance(verdict, NotRun) else None,
-        "completed": list(validation.completed),
-        "failed": list(validation.failed),
-        "not_run": list(validation.not_run),
-        "artifacts": list(validation.artifacts),
-        "deterministic": validation.deterministic,
-        "dependencies": validation.dependencies,
-    }
+def _shown(validation: Validation, verdict: Judgement) -> ShownValidation:
+    return ShownValidation(
+        profile=validation.profile,
+        version=validation.version,
+        snapshot=validation.snapshot,
+        state="passed" if isinstance(verdict, Passed) else "failed" if isinstance(verdict, Failed) else "not run",
+        because=verdict.reason if isinstance(verdict, NotRun) else None,
+        completed=validation.completed,
+        failed=validation.failed,
+        not_run=validation.not_run,
+        artifacts=validation.artifacts,
+        deterministic=validation.deterministic,
+        dependencies=validation.dependencies,
+    )
 
 
 def _is_of(validation: Validation, snapshot: Snapshot) -> bool:

@@ -13,6 +13,8 @@ from app.domain.observation import Observation
 from app.domain.outcome import Blocked
 from app.domain.record import FINISHED, Record
 from app.domain.ticket_id import TicketId, by_number
+from app.domain.untrusted import inline
+from app.domain.validation import present, shown
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ def verdict_on(record: Record, head: Head, observation: Observation, stuck: Bloc
         return Verdict(
             "success",
             f"Fenced: published by the holder of generation {record.generation}",
-            f"Commit {head.sha} was published under the present lease. Status of the ticket: {record.status}.",
+            f"Commit {head.sha} was published under the present lease. Status of the ticket: {record.status}."
+            + _validations(record, head.sha, observation),
         )
     if record.lease is None:
         return Verdict(None, "Handed off; waiting for the next agent", "Nobody holds the ticket at the moment.")
@@ -65,6 +68,16 @@ def verdict_on(record: Record, head: Head, observation: Observation, stuck: Bloc
         f"Generation {record.generation} is taking over",
         "A new agent holds the ticket and has not yet shown that its workspace is at this commit.",
     )
+
+
+def _validations(record: Record, sha: str, observation: Observation) -> str:
+    """What is known of this very commit: a result of another one is shown as not run."""
+    lines = [
+        f"- {inline(v.profile, 120)} {inline(v.version, 120)}: {v.state}"
+        + (f" ({inline(v.because, 200)})" if v.because else "")
+        for v in shown(record, present(record, sha, observation.around))
+    ]
+    return "\n\nValidations of this commit:\n\n" + "\n".join(lines) if lines else ""
 
 
 def _finished(record: Record, head: AtPublished) -> Verdict:

@@ -20,6 +20,7 @@ from app.domain.agent_api import (
 from app.domain.brief import Brief
 from app.domain.ticket_id import MAX_NUMBER, TICKET, TicketId, ticket_id
 from app.domain.token import Claims
+from app.domain.validation_api import ValidationRequest
 from app.service.bodies import StrictRoute
 from app.service.callers import Callers
 
@@ -36,6 +37,9 @@ class Tickets(Protocol):
     ) -> WriteAnswer: ...
     async def checkpoint(
         self, owner: str, name: str, ticket: TicketId, claims: Claims, request: CheckpointRequest
+    ) -> WriteAnswer: ...
+    async def validation(
+        self, owner: str, name: str, ticket: TicketId, claims: Claims, request: ValidationRequest
     ) -> WriteAnswer: ...
     async def handoff(
         self, owner: str, name: str, ticket: TicketId, claims: Claims, request: HandoffRequest
@@ -167,6 +171,21 @@ async def checkpoint(
     """
     claims = callers.holder(request.headers.get("authorization"), ticket)
     return await tickets.checkpoint(owner, repo, ticket, claims, body)
+
+
+@router.post("/validation", summary="Record what was checked", dependencies=[Security(LEASE_TOKEN)])
+async def validation(
+    owner: Owner,
+    repo: Repo,
+    ticket: Ticket,
+    request: Request,
+    body: ValidationRequest,
+    tickets: TicketsPort,
+    callers: CallersPort,
+) -> WriteAnswer:
+    """The latest result of one profile, on exactly one snapshot. Checks that did not finish are named `not_run`."""
+    claims = callers.holder(request.headers.get("authorization"), ticket)
+    return await tickets.validation(owner, repo, ticket, claims, body)
 
 
 @router.post("/heartbeat", summary="Say that the holder lives", dependencies=[Security(LEASE_TOKEN)])

@@ -33,7 +33,9 @@ def test_an_empty_folder_becomes_the_exact_workspace(world: World) -> None:
     evidence = world.service.of("evidence")[0].body
     assert (evidence["head_sha"], evidence["clean"]) == (world.service.head_sha, True)
     # The repository's own commands see no token of ours.
-    assert evidence["verify"] == [{"command": ["python3", "check.py"], "exit_code": 0, "output": "checked []\n"}]
+    assert evidence["verify"] == [
+        {"command": ["python3", "check.py"], "exit_code": 0, "output": "checked []\n", "reused": False}
+    ]
     assert notes(here)["next_steps"] == [{"id": "1", "text": "First"}, {"id": "2", "text": "Then"}]
     assert notes(here)["objective"] == "Add prices"
 

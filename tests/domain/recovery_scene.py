@@ -6,6 +6,7 @@ from typing import Any
 
 from app.domain.agent_api import EvidenceRequest, VerifyRun
 from app.domain.checkpoint import Checkpoint, Step
+from app.domain.evidence import with_evidence
 from app.domain.fencing import Relation, head_of
 from app.domain.lease import liveness
 from app.domain.observation import Branch, Issue, Observation, Pull
@@ -83,6 +84,8 @@ def view(
     policy: Policy | None = POLICY,
 ) -> RecoveryView:
     head = head_of(record, world, relation) if record is not None else None
+    if record is not None and shown is not None and policy is not None:
+        record = with_evidence(record, shown, policy.verify, world.around, now=world.now)
     holder = liveness(record, POLICY, now=world.now)
     return RecoveryView(record, world, policy, holder, head, shown)
 

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,103 +9,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.agent_api import EvidenceRequest, VerifyRun
-from app.domain.checkpoint import Checkpoint, Step, checkpoint_schema
+from app.domain.checkpoint import Step, checkpoint_schema
 from app.domain.compose_brief import brief_schema, compose, render_markdown
 from app.domain.criteria import criteria
-from app.domain.fencing import Relation, head_of
+from app.domain.fencing import Relation
 from app.domain.gates import Pass, may_claim
 from app.domain.hardness import CONDITIONS, Hard, Soft, is_hard
-from app.domain.lease import liveness
-from app.domain.observation import Branch, Issue, Observation, Pull
+from app.domain.observation import Branch, Issue, Observation
 from app.domain.outcome import Blocked, Code
-from app.domain.policy import Mode, Policy
-from app.domain.record import Lease, Projections, Published, Record, Work
+from app.domain.policy import Policy
+from app.domain.record import Projections, Published, Record
 from app.domain.recovery_steps import findings
 from app.domain.recovery_view import RecoveryView, tasks_of
+from tests.domain.recovery_scene import (
+    BASE,
+    CHECKPOINT,
+    HEAD,
+    NOW,
+    OTHER,
+    POLICY,
+    PULL,
+    RECORD,
+    WORLD,
+    changed,
+    evidence,
+    noted,
+    view,
+)
 
 SCHEMAS = Path(__file__).parents[2] / "docs/schema"
-NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
-BASE, HEAD, OTHER = "a" * 40, "b" * 40, "c" * 40
-BODY = "Do it.\n\n- [ ] write the parser\n- [x] test it\n\n```\n- [ ] not a step\n```\n* [ ] document it\n"
-POLICY = Policy(mode=Mode.REPAIR, verify=(("pytest", "-q"),))
-
-CHECKPOINT = Checkpoint(
-    objective="Parse",
-    completed_steps=(Step(id="1", text="write the parser", sha=HEAD),),
-    next_steps=(Step(id="2", text="test it"),),
-    accepted_decisions=("use a table",),
-)
-LEASE = Lease(
-    generation=2,
-    nonce="n2",
-    holder="agent-b",
-    login="octo",
-    claim_id_hash="h",
-    granted_at=NOW - timedelta(seconds=30),
-    expires_at=NOW + timedelta(minutes=14),
-)
-RECORD = Record(
-    ticket=42,
-    sequence=7,
-    status="working",
-    generation=2,
-    lease=LEASE,
-    work=Work(branch="ticket/42-parser", trunk="release-1", base_sha=BASE),
-    published=Published(sha=HEAD, generation=2, nonce="n2"),
-    checkpoint=CHECKPOINT,
-)
-PULL = Pull(
-    number=57,
-    node_id="PR_57",
-    state="OPEN",
-    is_draft=True,
-    title="t",
-    body="Ticket: #42\n",
-    head="ticket/42-parser",
-    head_sha=HEAD,
-    base="release-1",
-    head_repository="octo/demo",
-)
-WORLD = Observation(
-    now=NOW,
-    repository_id=1,
-    owner="octo",
-    name="demo",
-    default_branch="main",
-    policy_text="",
-    issue=Issue(number=42, title="Add a <parser> @all", body=BODY, state="OPEN", author="octo"),
-    branches=(Branch("ticket/42-parser", HEAD),),
-    trunk=Branch("release-1", BASE),
-    pulls=(PULL,),
-)
-
-
-def evidence(head: str = HEAD, *, clean: bool = True, exit_code: int = 0) -> EvidenceRequest:
-    run = VerifyRun(command=("pytest", "-q"), exit_code=exit_code)
-    return EvidenceRequest(key="k" * 8, seq=1, head_sha=head, clean=clean, verify=(run,))
-
-
-def view(
-    record: Record | None = RECORD,
-    world: Observation = WORLD,
-    shown: EvidenceRequest | None = None,
-    relation: Relation | None = None,
-    policy: Policy | None = POLICY,
-) -> RecoveryView:
-    head = head_of(record, world, relation) if record is not None else None
-    holder = liveness(record, POLICY, now=world.now)
-    return RecoveryView(record, world, policy, holder, head, shown)
-
-
-def changed(**fields: Any) -> Record:
-    return RECORD.model_copy(update=fields)
-
-
-def noted(**fields: Any) -> Record:
-    return changed(checkpoint=CHECKPOINT.model_copy(update=fields))
-
-
 SHOWN = changed(projections=Projections(pr_number=57))
 MOVED = replace(WORLD, branches=(Branch("ticket/42-parser", OTHER),))
 GONE = replace(WORLD, branches=())
@@ -155,7 +86,7 @@ def test_a_blocker_or_ready_is_a_known_next_step() -> None:
 
 
 CRITERIA: list[tuple[str, RecoveryView, int, bool | None, str]] = [
-    ("found", view(), 1, True, "not looked at yet"),
+    ("found", view(), 1, True, "names no Project"),
     ("closed", view(world=replace(WORLD, issue=replace(WORLD.issue, state="CLOSED"))), 1, False, "closed"),  # type: ignore[type-var]
     ("missing", view(world=replace(WORLD, issue=None)), 1, False, "not found"),
     ("no trunk", view(world=replace(WORLD, trunk=None)), 1, False, "trunk"),
@@ -174,7 +105,7 @@ CRITERIA: list[tuple[str, RecoveryView, int, bool | None, str]] = [
     ("PR not needed", view(NEWBORN, BARE), 3, None, "no PR is needed"),
     ("other Issue", view(world=replace(WORLD, pulls=(replace(PULL, body="x"),))), 3, False, "links the Issue"),
     ("ready", view(changed(status="ready")), 4, None, "not part of this version"),
-    ("release", view(), 5, None, "not looked at yet"),
+    ("release", view(), 5, False, "base of releases, main, was not found"),
     ("no stack", view(), 6, None, "does not apply"),
     ("stack unknown", view(noted(predecessor_issue_or_pr=41)), 6, False, "exact commit"),
     ("no evidence yet", view(changed(status="recovering")), 7, None, "not shown"),
@@ -194,7 +125,7 @@ CRITERIA: list[tuple[str, RecoveryView, int, bool | None, str]] = [
     ("failed", view(shown=evidence(exit_code=1)), 12, False, "1 failed"),
     ("on other code", view(shown=evidence(OTHER)), 12, False, "something else"),
     ("not run yet", view(), 12, None, "not been run"),
-    ("not run", view(shown=evidence().model_copy(update={"verify": ()})), 12, False, "1 did not run"),
+    ("not run", view(shown=evidence().model_copy(update={"verify": ()})), 12, False, "1 checks did not run"),
     ("nothing to verify", view(policy=Policy()), 12, None, "names no verify"),
     ("steps", view(), 13, True, "1 next steps"),
     ("no steps", view(noted(next_steps=())), 13, False, "no next step"),
@@ -224,8 +155,8 @@ FINDINGS: list[tuple[str, RecoveryView, int, str, str]] = [
     ("missing", view(world=replace(WORLD, issue=None)), 1, "blocked", "not found"),
     ("at published", view(), 2, "done", "published it"),
     ("tampered", view(world=GONE), 2, "done", "put back"),
-    ("landings", view(), 4, "not_applicable", "not looked at"),
-    ("release", view(), 5, "not_applicable", "not looked at"),
+    ("landings", view(), 4, "done", "nothing of this ticket"),
+    ("release", view(), 5, "blocked", "was not found"),
     ("checkpoint", view(), 6, "done", "ledger"),
     ("no checkpoint", view(NEWBORN, BARE), 6, "done", "Issue is the plan"),
     ("no record", view(None), 6, "done", "nobody has claimed"),
@@ -239,8 +170,8 @@ FINDINGS: list[tuple[str, RecoveryView, int, str, str]] = [
     ("foreign", view(world=MOVED, relation=Relation.ON_TOP), 13, "pending", "adopt or rewind"),
     ("tampered", view(world=GONE), 13, "pending", "puts the branch back"),
     ("no PR", view(world=replace(WORLD, pulls=())), 13, "pending", "missing PR"),
-    ("base", view(), 14, "done", "not moved"),
-    ("stale base", view(world=replace(WORLD, trunk=Branch("release-1", OTHER))), 14, "done", "has moved"),
+    ("base", view(), 14, "done", "holds everything"),
+    ("stale base", view(world=replace(WORLD, trunk=Branch("release-1", OTHER))), 14, "pending", "has moved"),
     ("verified", view(shown=evidence()), 16, "done", "passed"),
     ("verification failed", view(shown=evidence(exit_code=2)), 16, "blocked", "failed"),
     ("verification pending", view(), 16, "pending", "not been run"),
@@ -297,8 +228,10 @@ def argvs(seen: RecoveryView, claim: Pass | Blocked | None) -> list[str]:
 def test_commands_fit_the_situation() -> None:
     assert argvs(view(None), Pass("new", 1, False)) == ["agent-recovery recover 42 --repo octo/demo"]
     assert argvs(view(), Blocked(Code.LEASE_LIVE, "held", "wait")) == []
-    holding = ["agent-recovery checkpoint", "agent-recovery push", "agent-recovery ready", "agent-recovery handoff"]
+    calls = ("validate verify", "checkpoint", "push", "ready", "handoff")
+    holding = [f"agent-recovery {call}" for call in calls]
     assert argvs(view(), None) == holding
+    assert argvs(view(policy=Policy()), None) == holding[1:]
     foreign = argvs(view(world=MOVED, relation=Relation.ON_TOP), None)
     assert foreign == ["agent-recovery push --rewind", f"agent-recovery adopt {OTHER}", *holding]
     assert argvs(view(changed(status="landed")), None) == []
@@ -334,7 +267,7 @@ def test_the_markdown_holds_what_an_agent_needs() -> None:
     text = render_markdown(brief_of(view(), None))
     for words in ("octo/demo#42", HEAD, BASE, "1: write the parser", "2: test it", "use a table", "57 (DRAFT)"):
         assert words in text
-    assert text.split("## The Issue's text")[0].count("\n- ") == 1 + 1 + 1 + 4 + 17 + 13
+    assert text.split("## The Issue's text")[0].count("\n- ") == 1 + 1 + 1 + 5 + 17 + 13
 
 
 @given(st.text(max_size=80), st.text(max_size=200))

@@ -131,10 +131,10 @@ def test_the_service_stamps_what_it_knows_better_and_keeps_the_latest_of_a_profi
     twice = recorded(once, result(), now=NOW)
     (kept,) = validations_of(twice)
     assert (kept.generation, kept.predecessor_sha, kept.recorded_at, kept.failed) == (2, OTHER, NOW, ())
-    assert shown(twice, snapshot_of(twice, HEAD))[0]["state"] == "passed"
+    assert shown(twice, snapshot_of(twice, HEAD))[0].state == "passed"
     # A stack update makes the predecessor another one, and what was found on the old one void.
     moved = twice.model_copy(update={"checkpoint": twice.checkpoint.model_copy(update={"predecessor_sha": BASE})})
-    assert shown(moved, snapshot_of(moved, HEAD))[0]["because"] == "it was made on another predecessor, so it is void"
+    assert shown(moved, snapshot_of(moved, HEAD))[0].because == "it was made on another predecessor, so it is void"
 
 
 def test_validations_leave_room_in_the_record() -> None:
