@@ -26,6 +26,7 @@ from app.domain.agent_api import (
     WriteRequest,
 )
 from app.domain.brief import Brief
+from app.domain.effect_api import EffectList
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.ticket_id import TicketId
 
@@ -77,8 +78,12 @@ class Service:
         return self._call("GET", "lease", lease_token, None, Grant)
 
     def write(self, lease_token: str, operation: str, request: WriteRequest) -> WriteAnswer:
-        """`evidence`, `checkpoint` or `handoff`; its key has been saved by the caller. Raises Refused."""
+        """Any write of a holder by its path; its key has been saved by the caller. Raises Refused."""
         return self._call("POST", operation, lease_token, request, WriteAnswer)
+
+    def effects(self, lease_token: str) -> EffectList:
+        """The effects of the ticket that the lease is for. Raises Refused."""
+        return self._call("GET", "effects", lease_token, None, EffectList)
 
     def heartbeat(self, lease_token: str, ledger_head: str | None) -> HeartbeatAnswer:
         """Says that the holder lives, and which ledger commit it last saw. Raises Refused."""

@@ -23,6 +23,7 @@ from app.domain.agent_api import (
     WriteAnswer,
     WriteRequest,
 )
+from app.domain.effect_api import EffectDispatch, EffectIntent, EffectLook, EffectOutcome
 from app.domain.model import Message
 from app.domain.outcome import Code, Refused
 from app.domain.validation_api import ValidationRequest
@@ -35,6 +36,10 @@ _KINDS: dict[str, type[WriteRequest]] = {
     "evidence": EvidenceRequest,
     "checkpoint": CheckpointRequest,
     "handoff": HandoffRequest,
+    "effects": EffectIntent,
+    "dispatch": EffectDispatch,
+    "result": EffectOutcome,
+    "probe": EffectLook,
     "validation": ValidationRequest,
 }
 
@@ -93,7 +98,7 @@ def send(home: Home, service: Service, identity: Identity, operation: str, body:
     for tried in range(1, TRIES + 1):
         waiting = unanswered(home, identity, operation)
         begun = begin(home, identity, operation, body)
-        request = _KINDS[operation].model_validate({**begun.body, "key": begun.key, "seq": begun.seq})
+        request = _kind(operation).model_validate({**begun.body, "key": begun.key, "seq": begun.seq})
         try:
             answer = service.write(identity.token, operation, request)
         except Refused as refused:
@@ -108,6 +113,11 @@ def send(home: Home, service: Service, identity: Identity, operation: str, body:
         settle(home, identity, operation)
         return answer
     raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _kind(operation: str) -> type[WriteRequest]:
+    """What is sent to a path: `checkpoint`, or `effects/KEY/dispatch`, by its last word."""
+    return _KINDS[operation.rpartition("/")[2]]
 
 
 def learn(home: Home, identity: Identity, highest: int) -> bool:

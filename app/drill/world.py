@@ -43,6 +43,7 @@ PERMISSIONS = {
     "issues": "write",
     "pull_requests": "write",
     "checks": "write",
+    "deployments": "read",
 }
 EVENTS = [
     "check_run",
