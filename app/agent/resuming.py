@@ -114,7 +114,7 @@ def keep_aside(home: Home, lease: HeldLease, *heads: str) -> str:
     """Keeps commits where nothing reads them as state: on the remote under `recovered/…`, or, where that cannot be, in
     this clone. Returns where, in words.
     """
-    clone = Clone(home.root, lease.clone_url)
+    clone = Clone(home.root, lease.git_url)
     refs = pushing.ledger_of(home, lease).refs
     names = {refs.recovered(lease.ticket, head): head for head in heads}
     if isinstance(clone.push([], create=names), PushedRefs):
