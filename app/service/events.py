@@ -180,6 +180,14 @@ def _check_run(delivery: _Delivery) -> Routing:
     return _checked(delivery, [_text(suite, "head_branch"), *_pull_branches(run, suite)])
 
 
+def _check_suite(delivery: _Delivery) -> Routing:
+    # Whoever may write checks hears of suites unasked, also that its own one is complete.
+    own = _part(_part(delivery.payload, "check_suite"), "app").get("id") == delivery.own_app_id
+    if own and delivery.action == "completed":
+        return Ignored("our own check-suite")
+    return _checks_in("check_suite")(delivery)
+
+
 def _checks_in(part: str) -> Callable[[_Delivery], Routing]:
     def rule(delivery: _Delivery) -> Routing:
         checked = _part(delivery.payload, part)
@@ -245,7 +253,7 @@ _RULES: Mapping[str, Callable[[_Delivery], Routing]] = {
     "create": _create_or_delete,
     "delete": _create_or_delete,
     "check_run": _check_run,
-    "check_suite": _checks_in("check_suite"),
+    "check_suite": _check_suite,
     "workflow_run": _checks_in("workflow_run"),
     "workflow_job": _checks_in("workflow_job"),
     "status": _status,

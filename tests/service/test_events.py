@@ -124,6 +124,7 @@ IGNORED = [
     ("check_run", {"action": "completed", "check_run": run("42", app=OWN)}),
     ("check_run", {"action": "completed", "check_run": run("main")}),
     ("check_suite", {"check_suite": {"head_branch": None}}),
+    ("check_suite", {"action": "completed", "check_suite": {"head_branch": "42", "app": {"id": OWN}}}),
     ("push", push("refs/tags/v1.4.0")),
     ("push", push("refs/tags/42")),
     ("push", push("refs/agent-recovery/active/42")),
