@@ -129,6 +129,8 @@ def _whose(ref: str, grounds: Grounds) -> str:
     if ref.startswith(f"{refs.namespace}/"):
         return f"{ref} belongs to the ledgers"
     if ref == f"{_BRANCHES}{record.trunk}":
+        if isinstance(grounds.ticket, Child):
+            return f"{ref} is the parent's branch, into which its holder takes what a child came to"
         return f"{ref} is the trunk, which moves only when a ticket lands"
     if ref.startswith(_BRANCHES):
         return f"{ref} is not this ticket's branch"

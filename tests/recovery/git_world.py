@@ -91,7 +91,7 @@ class GitWorld:
         number: int = self.emulator.issue(REPO, title, author="wanda")["number"]
         return number
 
-    def claim(self, ticket: int, generation: int = 0) -> dict[str, Any]:
+    def claim(self, ticket: int | str, generation: int = 0) -> dict[str, Any]:
         """A grant, with the evidence given."""
         body = {"claim_id": secrets.token_hex(8), "observed_generation": generation, "holder": "agent"}
         answer = self.api.post(f"/{ticket}/claim", json=body, headers={"Authorization": f"Bearer {self.user}"})
@@ -104,7 +104,7 @@ class GitWorld:
         self.emulator.advance(3600)
         return self.claim(ticket, self.record(ticket)["generation"])
 
-    def write(self, ticket: int, call: str, token: str, **body: Any) -> httpx.Response:
+    def write(self, ticket: int | str, call: str, token: str, **body: Any) -> httpx.Response:
         sent = {"key": secrets.token_hex(8), "seq": 1, **body}
         return self.api.post(f"/{ticket}/{call}", json=sent, headers={"Authorization": f"Bearer {token}"})
 
@@ -113,7 +113,7 @@ class GitWorld:
         found = self.github.get(f"/repos/{REPO}/git/matching-refs/{name.removeprefix('refs/')}").json()
         return next((one["object"]["sha"] for one in found if one["ref"] == name), None)
 
-    def record(self, ticket: int, commit: str | None = None) -> dict[str, Any]:
+    def record(self, ticket: int | str, commit: str | None = None) -> dict[str, Any]:
         """The record of a ledger commit, by default of the head."""
         head = commit or self.ref(f"refs/agent-recovery/active/{ticket}")
         tree = self.github.get(f"/repos/{REPO}/git/commits/{head}").json()["tree"]["sha"]

@@ -274,6 +274,26 @@ def test_a_service_that_dies_in_a_push_leaves_all_of_it_or_nothing(
     assert len([line for line in world.story(agent.grant["ticket"]) if "pushed" in line]) == 1
 
 
+def test_a_child_pushes_its_own_branch_and_not_its_parents(world: GitWorld, agent: PlainGit) -> None:
+    sha = agent.commit("one.txt")
+    assert agent.push().returncode == 0
+    task = {"objective": "Write the docs", "acceptance": ["they are read"]}
+    ticket = agent.grant["ticket"]
+    spawned = world.write(ticket, "children/spawn", agent.token, name="docs-1", task=task)
+    assert spawned.status_code == 200, spawned.text
+    child = world.agent(world.claim(f"{ticket}.docs-1"))
+    assert (child.grant["head_sha"], child.branch) == (sha, f"ticket/{ticket}.docs-1")
+    own = child.commit("docs.txt")
+    done = child.push()
+    assert done.returncode == 0, done.stderr
+    assert is_published(child, own)
+    parents = child.push(f"HEAD:refs/heads/{agent.branch}")
+    assert f"refs/heads/{agent.branch} is the parent's branch" in parents.stderr
+    childs = agent.push(f"+HEAD:refs/heads/{child.branch}")
+    assert f"refs/heads/{child.branch} is not this ticket's branch" in childs.stderr
+    assert (branch_of(agent), branch_of(child)) == (sha, own)
+
+
 def test_a_rule_of_the_repository_is_told_in_githubs_words(world: GitWorld, agent: PlainGit) -> None:
     agent.commit("one.txt")
     assert agent.push().returncode == 0
