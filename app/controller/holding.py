@@ -7,7 +7,7 @@ the key. What if the lease is gone: the fencing identity at the head is no longe
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
@@ -29,7 +29,7 @@ from app.domain.agent_api import (
     WriteAnswer,
     WriteRequest,
 )
-from app.domain.checkpoint import Change
+from app.domain.checkpoint import Change, Checkpoint
 from app.domain.decide import SEAL_EVERY
 from app.domain.effect_journal import Noted
 from app.domain.effect_state import EffectState, state_of
@@ -44,8 +44,10 @@ from app.domain.progress import handed_off, progressed, recovered
 from app.domain.record import Answered, Lease, Record
 from app.domain.ticket_id import TicketId
 from app.domain.token import Claims
+from app.domain.triggers import Trigger
 from app.domain.validation import name_for_story, recorded
 from app.domain.validation_api import ValidationRequest
+from app.github.refs import RefUpdate, RefValue
 from app.github.repository import Repository
 from app.ledger.api import Standing, Undecided
 from app.ledger.witness import Current, Witness, judge
@@ -55,17 +57,27 @@ SETTLE_AFTER = timedelta(seconds=5)
 
 
 @dataclass(frozen=True)
-class _Written:
+class Along:
+    """Refs that move together with the holder's ledger, or not at all. `kept_at`: see `Journal.write`."""
+
+    updates: tuple[RefUpdate, ...] = ()
+    kept_at: RefValue | None = None
+
+
+@dataclass(frozen=True)
+class Written:
     """A record to be written, and the answer that goes with it."""
 
     record: Record
     event: str
     changes: tuple[Change, ...] = ()
     effect: EffectState | None = None
+    along: Callable[[], Awaitable[Along]] | None = None
+    """Makes what moves along, once it is known that the write may be tried."""
 
 
 T = TypeVar("T")
-_Build = Callable[[View, Record, Lease], _Written]
+Build = Callable[[View, Record, Lease], Written]
 
 
 class Holding:
@@ -94,10 +106,10 @@ class Holding:
         present fencing identity, and the status is `working`. Projected before it answers.
         """
 
-        def build(view: View, record: Record, lease: Lease) -> _Written:
-            after = _or_refuse(recovered(record, lease, request.head_sha, view.observation))
+        def build(view: View, record: Record, lease: Lease) -> Written:
+            after = or_refuse(recovered(record, lease, request.head_sha, view.observation))
             commands = view.usable_policy.verify if view.usable_policy is not None else ()
-            return _Written(
+            return Written(
                 with_evidence(after, request, commands, view.observation.around, now=view.now), "workspace rebuilt"
             )
 
@@ -118,11 +130,14 @@ class Holding:
         if isinstance(admitted, Blocked):
             raise Refused(admitted)
 
-        def build(view: View, record: Record, lease: Lease) -> _Written:
+        def build(view: View, record: Record, lease: Lease) -> Written:
             if request.status == "ready":
                 _unless(not_ready(view.head))
-            after = _or_refuse(progressed(record, admitted.checkpoint, request.status, view.observation))
-            return _Written(after, f"checkpoint, {request.status}", admitted.changes)
+            after = or_refuse(
+                progressed(record, _made_at(admitted.checkpoint, request.at), request.status, view.observation)
+            )
+            at = f", at {request.at}" if request.at else ""
+            return Written(after, f"checkpoint, {request.status}{at}", admitted.changes)
 
         answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to="checkpoint")
         return answer
@@ -132,9 +147,9 @@ class Holding:
     ) -> WriteAnswer:
         """Record what was checked on a snapshot; it takes the place of the profile's last result."""
 
-        def build(view: View, record: Record, lease: Lease) -> _Written:
+        def build(view: View, record: Record, lease: Lease) -> Written:
             made = request.validation
-            return _Written(recorded(record, made, now=view.now), f"validation {name_for_story(made)}")
+            return Written(recorded(record, made, now=view.now), f"validation {name_for_story(made)}")
 
         answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to="validation")
         return answer
@@ -147,9 +162,9 @@ class Holding:
         if isinstance(admitted, Blocked):
             raise Refused(admitted)
 
-        def build(view: View, record: Record, lease: Lease) -> _Written:
-            after = _or_refuse(progressed(record, admitted.checkpoint, "working", view.observation))
-            return _Written(handed_off(after, now=view.now), "handed off", admitted.changes)
+        def build(view: View, record: Record, lease: Lease) -> Written:
+            after = or_refuse(progressed(record, _made_at(admitted.checkpoint, None), "working", view.observation))
+            return Written(handed_off(after, now=view.now), "handed off", admitted.changes)
 
         answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to="handoff")
         return answer
@@ -162,7 +177,7 @@ class Holding:
         """
         repo, standing, highest = await self.standing(owner, name, ticket, claims)
         record = standing.record
-        lease = _or_refuse(present_lease(record, claims, repository_id=repo.id, ticket=ticket))
+        lease = or_refuse(present_lease(record, claims, repository_id=repo.id, ticket=ticket))
         await self._heartbeats.beat(Holder(repo.id, str(ticket), lease.generation, lease.nonce))
         last_sign = lease.renewed_at or lease.granted_at
         half_gone = self._views.now() >= last_sign + (lease.expires_at - last_sign) / 2
@@ -213,11 +228,26 @@ class Holding:
     ) -> WriteAnswer:
         """Write down a word about an effect. `rule` says what it makes of the record; `word` names effect and call."""
 
-        def build(view: View, record: Record, lease: Lease) -> _Written:
-            noted = _or_refuse(rule(view, record, lease))
-            return _Written(noted.record, f"effect {word}", effect=state_of(noted.effect, go=noted.go))
+        def build(view: View, record: Record, lease: Lease) -> Written:
+            noted = or_refuse(rule(view, record, lease))
+            return Written(noted.record, f"effect {word}", effect=state_of(noted.effect, go=noted.go))
 
         answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to=f"effects/{word}")
+        return answer
+
+    async def write(
+        self,
+        owner: str,
+        name: str,
+        ticket: TicketId,
+        claims: Claims,
+        request: WriteRequest,
+        build: Build,
+        *,
+        to: str,
+    ) -> WriteAnswer:
+        """Any write of a holder: `build` says what it makes of the record, or raises Refused; `to` names the call."""
+        answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to=to)
         return answer
 
     async def _write(
@@ -227,7 +257,7 @@ class Holding:
         ticket: TicketId,
         claims: Claims,
         request: WriteRequest,
-        build: _Build,
+        build: Build,
         *,
         to: str,
         evidence: EvidenceRequest | None = None,
@@ -248,7 +278,7 @@ class Holding:
             require_writable(view)
             if standing is None:
                 raise Refused(Blocked(Code.NOT_FOUND, "the ticket has no ledger", "claim it first"))
-            lease = _or_refuse(present_lease(standing.record, claims, repository_id=view.repo.id, ticket=ticket))
+            lease = or_refuse(present_lease(standing.record, claims, repository_id=view.repo.id, ticket=ticket))
             _unless(out_of_order(standing.record, claims, request.seq))
             built = build(view, standing.record, lease)
             answer = self._answer(view, built, evidence)
@@ -260,7 +290,17 @@ class Holding:
                 to=to,
             )
             record = built.record.model_copy(update={"requests": built.record.with_answer(entry)})
-            outcome = await self._journal.write(view, standing, record, built.event, when=view.now, request=request.key)
+            along = await built.along() if built.along is not None else Along()
+            outcome = await self._journal.write(
+                view,
+                standing,
+                record,
+                built.event,
+                when=view.now,
+                request=request.key,
+                also=along.updates,
+                kept_at=along.kept_at,
+            )
             if isinstance(outcome, Journaled):
                 await self._pokes.poke(view.key, due_at=view.now + self._delay(evidence))
                 written = answer.model_copy(update={"ledger_commit": outcome.standing.entry.sha})
@@ -280,7 +320,7 @@ class Holding:
         # Evidence projects by itself; everything else is projected by the loop, at once.
         return SETTLE_AFTER if evidence is not None else timedelta(0)
 
-    def _answer(self, view: View, built: _Written, evidence: EvidenceRequest | None) -> WriteAnswer:
+    def _answer(self, view: View, built: Written, evidence: EvidenceRequest | None) -> WriteAnswer:
         record = built.record
         hardness = is_hard(record, view.observation)
         soft = hardness.missing if isinstance(hardness, Soft) else ()
@@ -330,7 +370,12 @@ def require_writable(view: View) -> None:
         )
 
 
-def _or_refuse(value: T | Blocked) -> T:
+def _made_at(checkpoint: Checkpoint, trigger: Trigger | None) -> Checkpoint:
+    """What was sent, with the moment it was made at: the last one's moment never stands for another."""
+    return checkpoint.model_copy(update={"trigger": trigger.value if trigger else None})
+
+
+def or_refuse(value: T | Blocked) -> T:
     """A rule's answer, or Refused with its reason."""
     if isinstance(value, Blocked):
         raise Refused(value)

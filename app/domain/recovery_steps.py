@@ -5,6 +5,7 @@ the loop. A step that belongs to a later capability says so instead of claiming 
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from app.domain import release_boundary, ticket_evidence, unfinished_landing
 from app.domain.brief import Finding, ShownValidation
@@ -19,9 +20,7 @@ from app.domain.policy import PATH
 from app.domain.recovery_view import Found, RecoveryView, tasks_of
 from app.domain.stack import MovedOn, NoPredecessor, stacking
 from app.domain.triggers import meaning_of
-
-State = Literal["done", "not_applicable", "pending", "blocked"]
-Found = tuple[State, str, dict[str, Any]]
+from app.domain.validation import present, shown
 
 _NAMES = (
     "identify the Issue, its PR, trunk and dependencies",
