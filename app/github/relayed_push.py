@@ -13,7 +13,8 @@ from app.domain.model import ZERO_SHA
 from app.domain.push_rules import Command
 from app.github.pkt import FLUSH, BrokenStream, Incoming, banded, packet, packets
 
-MOST_COMMANDS = 1000
+MOST_LINES = 5000
+"""Before the pack: commands, and the edges of a shallow clone."""
 _LONGEST_COMMAND = 2048
 _SIDE_BAND = "side-band-64k"
 _NEEDED = frozenset({"atomic", "report-status"})
@@ -61,7 +62,7 @@ async def read_request(incoming: Incoming) -> PushRequest | None:
     shallow: list[str] = []
     capabilities: frozenset[str] = frozenset()
     while (line := await incoming.line()) is not None:
-        if len(commands) == MOST_COMMANDS or len(line) > _LONGEST_COMMAND:
+        if len(commands) + len(shallow) == MOST_LINES or len(line) > _LONGEST_COMMAND:
             raise BrokenStream("the list of what to push is too long")
         text, _, asked = line.partition(b"\0")
         words = text.decode("utf-8", "replace").rstrip("\n")

@@ -108,6 +108,10 @@ async def push(owner: str, repo: str, request: Request, door: Door) -> Response:
         return _refusal(Blocked(Code.USAGE, f"what was sent is no push: {broken}", "push again"), 400)
     except TooLarge as large:
         return _refusal(Blocked(Code.USAGE, str(large), "push in several steps, or leave large files out"), 413)
+    except OSError as full:
+        _log.error("push not kept", path=request.url.path, problem=type(full).__name__, said=str(full))
+        reason, remedy = "the service has no room to keep the push", "push again in a while; tell the operator"
+        return _refusal(Blocked(Code.UNAVAILABLE, reason, remedy, retryable=True))
     except ClientDisconnect:
         return Response(status_code=400)  # nobody is there to read it, and nothing was forwarded
     return _result(report.written(is_banded=wanted.is_banded))

@@ -73,7 +73,8 @@ async def test_the_question_whether_one_may_push_has_no_commands() -> None:
         line(BRANCH, capabilities="push-cert=nonce") + FLUSH,
         line(BRANCH) + line(BRANCH) + FLUSH,
         line(BRANCH) + packet(f"shallow {C}".encode()) + FLUSH,
-        b"".join(line(f"refs/heads/{n}") for n in range(1001)) + FLUSH,
+        b"".join(line(f"refs/heads/{n}") for n in range(5001)) + FLUSH,
+        packet(f"shallow {C}".encode()) * 5001,
     ],
 )
 async def test_what_git_does_not_send_is_refused(data: bytes) -> None:

@@ -179,6 +179,15 @@ async def test_a_body_that_is_not_deflated_as_it_says_is_refused(service, door) 
     assert answer.status_code == 400
 
 
+async def test_a_full_disk_is_told_as_what_passes(service, door, monkeypatch) -> None:
+    def full(_self: Any, _pieces: Any, _limit: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(HeldPack, "take", full)
+    answer = await push(service, body((A, B, BRANCH)))
+    assert (answer.status_code, answer.text.startswith("unavailable: the service has no room")) == (503, True)
+
+
 async def test_a_push_above_the_limit_is_refused_while_it_comes(service, door, monkeypatch) -> None:
     monkeypatch.setattr("app.service.git_routes.MIB", 1)
     large = b"PACK" + bytes(2000)
