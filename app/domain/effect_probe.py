@@ -105,7 +105,7 @@ class ReleaseProbe(_Probe):
 
 
 class DeploymentProbe(_Probe):
-    """A deployment of this commit to this environment whose latest status says success."""
+    """A deployment of this commit to this environment, one of whose statuses says success."""
 
     type: Literal["deployment"] = "deployment"
     environment: Text
@@ -113,7 +113,7 @@ class DeploymentProbe(_Probe):
 
 
 class CheckRunProbe(_Probe):
-    """A completed check-run of this name on this commit, by whatever App."""
+    """A completed check-run of this name on this commit, by whatever App and however it ended."""
 
     type: Literal["check_run"] = "check_run"
     name: Text
