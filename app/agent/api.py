@@ -28,6 +28,7 @@ from app.domain.agent_api import (
 from app.domain.brief import Brief
 from app.domain.effect_api import EffectList
 from app.domain.outcome import Blocked, Code, Refused
+from app.domain.shown_child import Children
 from app.domain.ticket_id import TicketId
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -84,6 +85,10 @@ class Service:
     def effects(self, lease_token: str) -> EffectList:
         """The effects of the ticket that the lease is for. Raises Refused."""
         return self._call("GET", "effects", lease_token, None, EffectList)
+
+    def children(self, lease_token: str) -> Children:
+        """The children of the ticket that the lease is for. Raises Refused."""
+        return self._call("GET", "children", lease_token, None, Children)
 
     def heartbeat(self, lease_token: str, ledger_head: str | None) -> HeartbeatAnswer:
         """Says that the holder lives, and which ledger commit it last saw. Raises Refused."""

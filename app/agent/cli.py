@@ -9,11 +9,15 @@ from typing import Annotated
 
 import typer
 
+from app.agent.child_cli import app as child_app
+from app.agent.child_cli import ending as ending_app
 from app.agent.effect_cli import app as effect_app
 from app.domain.triggers import Trigger
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 app.add_typer(effect_app, name="effect")
+app.add_typer(child_app, name="child")
+app.add_typer(ending_app)
 
 Json = Annotated[bool, typer.Option("--json", help="Print the outcome as one JSON object.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")]

@@ -20,6 +20,7 @@ from app.domain.checkpoint import Change, Checkpoint
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.triggers import Trigger
 from app.ledger import git_outcomes
+from app.ledger.agent_commits import Integrated
 from app.ledger.git import GitLedger
 
 Status = Literal["working", "waiting"]
@@ -100,8 +101,16 @@ def adopting(planned: Plan, sha: str) -> Plan:
     return replace(planned, checkpoint=planned.checkpoint.model_copy(update={"accepted_decisions": decisions}))
 
 
-def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bool = False) -> git_outcomes.Pushed:
-    """Carries the plan out. `adopted` is the foreign head that the branch may stand at; `rewind` puts the branch back.
+def publish(
+    home: Home,
+    planned: Plan,
+    *,
+    adopted: str | None = None,
+    rewind: bool = False,
+    integrated: Sequence[Integrated] = (),
+) -> git_outcomes.Pushed:
+    """Carries the plan out. `adopted` is the foreign head that the branch may stand at; `rewind` puts the branch back;
+    `integrated` are results of children that the commit contains.
 
     Raises Refused; foreign commits come as `DetailedRefusal`, named.
     """
@@ -113,6 +122,7 @@ def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bo
         # What may be done to the branch belongs to the request: else the key of a plain push would answer a rewind.
         "adopt": adopted,
         "rewind": rewind,
+        "integrated": [merged.result.model_dump(mode="json") for merged in integrated],
     }
     ledger = ledger_of(home, lease)
     outcome: git_outcomes.Pushed | git_outcomes.NotPushed
@@ -128,6 +138,7 @@ def publish(home: Home, planned: Plan, *, adopted: str | None = None, rewind: bo
             request=(begun.key, begun.seq),
             adopt=adopted,
             rewind=rewind,
+            integrated=integrated,
         )
         if not isinstance(outcome, git_outcomes.Outnumbered):
             break

@@ -23,6 +23,7 @@ from app.domain.agent_api import (
     WriteAnswer,
     WriteRequest,
 )
+from app.domain.child_api import NamedChildRequest, RespawnRequest, ResultRequest, SpawnRequest
 from app.domain.effect_api import EffectDispatch, EffectIntent, EffectLook, EffectOutcome
 from app.domain.model import Message
 from app.domain.outcome import Code, Refused
@@ -41,6 +42,11 @@ _KINDS: dict[str, type[WriteRequest]] = {
     "result": EffectOutcome,
     "probe": EffectLook,
     "validation": ValidationRequest,
+    "spawn": SpawnRequest,
+    "respawn": RespawnRequest,
+    "adopt": NamedChildRequest,
+    "cancel": NamedChildRequest,
+    "completion": ResultRequest,
 }
 
 

@@ -64,4 +64,5 @@ def _recovery(view: View, record: Record | None, evidence: EvidenceRequest | Non
         holder=liveness(record, policy or Policy(), now=view.now, heartbeat_at=view.heartbeat_at),
         head=view.head,
         evidence=evidence,
+        children=view.family.shown(record) if record is not None else (),
     )

@@ -4,7 +4,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from app.domain.child_contract import SpawnContract
 from app.domain.model import Instant, Message, Sha
+from app.domain.shown_child import ShownChild
 from app.domain.ticket_id import TicketField
 
 
@@ -105,6 +107,9 @@ class Brief(Message):
     validations: tuple[ShownValidation, ...] = ()
     checkpoint: dict[str, Any]
     """The whole last checkpoint, as admitted."""
+    children: tuple[ShownChild, ...] = ()
+    contract: SpawnContract | None = None
+    """What a child was asked to do, and the snapshot at which it was asked."""
     findings: tuple[Finding, ...]
     criteria: tuple[Criterion, ...]
     commands: tuple[Command, ...]

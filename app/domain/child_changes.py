@@ -21,7 +21,7 @@ from app.domain.child_contract import (
     SpawnContract,
     listing,
 )
-from app.domain.children import Seen, Unseen, listed, result_of, snapshot_of
+from app.domain.children import Seen, Unseen, active_names, listed, result_of, snapshot_of
 from app.domain.derived import derived
 from app.domain.fence import not_ready
 from app.domain.fencing import AtPublished, Head, NothingPublished
@@ -241,6 +241,5 @@ def _replaced(parent: Record, entry: ListedChild) -> Record:
 
 def _told(parent: Record) -> Record:
     """The record whose checkpoint names the children as they are listed."""
-    entries = listed(parent)
-    active = tuple(e.name for e in entries if not e.cancelled and (e.result is None or e.result.merged is None))
-    return parent.model_copy(update={"checkpoint": parent.checkpoint.model_copy(update={"active_children": active})})
+    checkpoint = parent.checkpoint.model_copy(update={"active_children": active_names(parent)})
+    return parent.model_copy(update={"checkpoint": checkpoint})

@@ -46,6 +46,24 @@ def snapshot_of(record: Record) -> str | None:
     return record.published.sha if record.published else record.base_sha
 
 
+def active_names(record: Record) -> tuple[str, ...]:
+    """The children of whom something is still to come."""
+    return tuple(e.name for e in listed(record) if not e.cancelled and not _is_merged(e))
+
+
+def integrated_texts(record: Record) -> tuple[str, ...]:
+    """What was integrated, as a checkpoint tells it."""
+    return tuple(integrated_text(e.name, e.result) for e in listed(record) if e.result is not None and _is_merged(e))
+
+
+def integrated_text(name: str, result: SealedResult) -> str:
+    return f"{name} generation {result.generation} (result {result.commit}) merged as {result.merged}"
+
+
+def _is_merged(entry: ListedChild) -> bool:
+    return entry.result is not None and entry.result.merged is not None
+
+
 # --- what holds ----------------------------------------------------------------------------------------------------
 
 

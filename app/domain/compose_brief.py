@@ -6,7 +6,7 @@ Commands are argument arrays made of our own words, numbers and SHAs.
 
 from typing import Any
 
-from app.domain import ticket_evidence
+from app.domain import child_findings, ticket_evidence
 from app.domain.brief import Brief, BriefStep, Command, Criterion, Finding, ShownValidation, Untrusted, Work
 from app.domain.checkpoint import Step
 from app.domain.effect_findings import blockers as effect_blockers
@@ -18,6 +18,7 @@ from app.domain.plain_text import clean, one_line, shorten
 from app.domain.record import TERMINAL, Record
 from app.domain.recovery_steps import decisions_of, validations_here
 from app.domain.recovery_view import RecoveryView, tasks_of
+from app.domain.shown_child import ShownChild
 from app.domain.stack import MovedOn, stacking
 from app.domain.ticket_id import TicketId
 from app.domain.untrusted import inline, quote
@@ -71,6 +72,8 @@ def compose(
         pending_validation=c.pending_validation,
         validations=validations_here(view),
         checkpoint=c.model_dump(mode="json", exclude_defaults=True),
+        children=view.children,
+        contract=record.spawn if record else None,
         findings=findings,
         criteria=criteria,
         commands=_commands(view, claim),
@@ -128,6 +131,7 @@ def render_markdown(brief: Brief) -> str:
     parts += _list("Pending validation", [inline(text, MAX_SHOWN) for text in brief.pending_validation])
     parts += _list("Validations", [_validation_line(v) for v in brief.validations])
     parts += _list("Accepted decisions", [inline(text, MAX_SHOWN) for text in brief.accepted_decisions])
+    parts += _list("Children", [_child_line(child) for child in brief.children])
     parts += _list("Commands", [f"{c.why}: `{' '.join(c.argv)}`" for c in brief.commands])
     parts += _list(
         "What was found (the 17 steps)", [f"{f.step}. {f.name}: **{f.state}**. {f.finding}" for f in brief.findings]
@@ -190,6 +194,7 @@ def _commands(view: RecoveryView, claim: Pass | Blocked | None) -> tuple[Command
         commands.append(Command(when="validate", why=why, argv=("agent-recovery", "validate", "verify")))
     return (
         *commands,
+        *child_findings.commands(view),
         Command(when="often", why="save what a successor must know", argv=("agent-recovery", "checkpoint")),
         Command(
             when="publish", why="publish commits and the checkpoint with the fence", argv=("agent-recovery", "push")
@@ -228,6 +233,10 @@ def _step_line(step: BriefStep) -> str:
 def _validation_line(shown: ShownValidation) -> str:
     why = f": {inline(shown.because, MAX_SHOWN)}" if shown.because else ""
     return f"{inline(shown.profile, 120)} {inline(shown.version, 120)}: **{shown.state}**{why}"
+
+
+def _child_line(child: ShownChild) -> str:
+    return f"{child.name}: **{child.state}**. {inline(child.because, MAX_SHOWN)}"
 
 
 def _met(met: bool | None) -> str:

@@ -6,7 +6,7 @@ this version does not look at.
 
 from collections.abc import Callable
 
-from app.domain import release_boundary, ticket_evidence, unfinished_landing
+from app.domain import child_findings, release_boundary, ticket_evidence, unfinished_landing
 from app.domain.brief import Criterion
 from app.domain.effect_findings import judged as effects_judged
 from app.domain.fencing import AtPublished, Foreign, NothingPublished, Tampered
@@ -102,12 +102,6 @@ def _stale_without_rights(view: RecoveryView) -> Verdict:
     return True, "writes of any other generation are refused; a plain push would be shown and not counted"
 
 
-def _children(view: RecoveryView) -> Verdict:
-    if view.record is not None and view.record.children:
-        return None, f"{len(view.record.children)} children are recorded; this version does not reconcile them"
-    return None, "does not apply: no children are recorded"
-
-
 def _effects(view: RecoveryView) -> Verdict:
     return effects_judged(view.record, len(view.checkpoint.external_side_effects))
 
@@ -162,7 +156,7 @@ _CRITERIA: tuple[tuple[str, Callable[[RecoveryView], Verdict]], ...] = (
     ("the workspace was rebuilt from a traceable commit", _workspace),
     ("the fencing identity is held by one holder", _owned),
     ("stale executions have no rights", _stale_without_rights),
-    ("active children are reconciled", _children),
+    ("active children are reconciled", child_findings.judged),
     ("no effect outside Git is unknown", _effects),
     ("validations are judged on the present commit", _validations),
     ("the next step is clear", _next_step),

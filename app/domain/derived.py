@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from app.domain.checkpoint import SCHEMA_VERSION, Checkpoint
+from app.domain.children import active_names, integrated_texts
 from app.domain.record import Record
 
 
@@ -22,8 +23,16 @@ def derived(record: Record, checkpoint: Checkpoint, *, now: datetime) -> Checkpo
             "execution_generation": record.generation,
             "status": record.status,
             "updated_at": now,
+            **_of_children(record),
         }
     )
+
+
+def _of_children(record: Record) -> dict[str, tuple[str, ...]]:
+    """Where a list of children stands, it says better than the agent what became of them."""
+    if not record.children:
+        return {}
+    return {"active_children": active_names(record), "integrated_child_results": integrated_texts(record)}
 
 
 def merged(before: Checkpoint, sent: Checkpoint) -> Checkpoint:

@@ -7,7 +7,7 @@ the loop. A step that belongs to a later capability says so instead of claiming 
 from collections.abc import Callable
 from typing import Any
 
-from app.domain import release_boundary, ticket_evidence, unfinished_landing
+from app.domain import child_findings, release_boundary, ticket_evidence, unfinished_landing
 from app.domain.brief import Finding, ShownValidation
 from app.domain.checkpoint_gap import overdue
 from app.domain.criteria import criteria
@@ -140,12 +140,6 @@ def _ownership(view: RecoveryView) -> Found:
     return "done", f"generation {lease.generation} has one holder", evidence
 
 
-def _children(view: RecoveryView) -> Found:
-    if view.record is not None and view.record.children:
-        return "blocked", "children are recorded, and this version does not reconcile them", {}
-    return "not_applicable", "no children are recorded; they belong to a later version", {}
-
-
 def _workspace(view: RecoveryView) -> Found:
     judged = criteria(view)[6]
     evidence = {"at": view.start_sha}
@@ -260,7 +254,7 @@ _LOOKS: tuple[Callable[[RecoveryView], Found], ...] = (
     _checkpoint,
     _policy,
     _ownership,
-    _children,
+    child_findings.found,
     _workspace,
     _predecessor,
     _validations,

@@ -14,6 +14,7 @@ from app.domain.observation import Observation, Pull
 from app.domain.plain_text import one_line, shorten
 from app.domain.policy import Policy
 from app.domain.record import Record, Work
+from app.domain.shown_child import ShownChild
 
 State = Literal["done", "not_applicable", "pending", "blocked"]
 Found = tuple[State, str, dict[str, Any]]
@@ -38,6 +39,7 @@ class RecoveryView:
     holder: Liveness
     head: Head | None = None
     evidence: EvidenceRequest | None = None
+    children: tuple[ShownChild, ...] = ()
 
     @property
     def now(self) -> datetime:

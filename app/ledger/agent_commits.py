@@ -5,13 +5,29 @@ of its own lease, its children's results, and `status` among working, waiting an
 ones too, stays as it was. Compared as plain JSON, so that a field of a newer version is guarded too.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from app.domain.checkpoint import DERIVED_FIELDS, Checkpoint
+from app.domain.child_contract import ListedChild, SealedResult
 from app.domain.effect import SETTLED
 from app.domain.effect_journal import find
 from app.domain.record import AGENT_MAX_BYTES, AGENT_STATUSES, KEPT_REQUESTS, Answered, Published, Record
 from app.ledger.codec import Entry, dump_fields, same_json
+
+
+class Relisted(Exception):
+    """What was about to be integrated is not what the ledger lists any more; nothing was written."""
+
+
+@dataclass(frozen=True)
+class Integrated:
+    """A child's result as it was judged: `listed` is its place on the list that it was judged by."""
+
+    listed: ListedChild
+    result: SealedResult
+
 
 _FREE = frozenset({"checkpoint", "validations"})
 _ORDER = {"intended": 0, "abandoned": 1, "dispatching": 1, "unknown": 2, "confirmed": 3, "failed_no_effect": 3}
@@ -46,13 +62,15 @@ def amend_as_agent(
     published: Published | None = None,
     status: str | None = None,
     request: Answered | None = None,
+    integrated: Sequence[Integrated] = (),
 ) -> str:
     """The text of the record that follows `previous`, changed only where its holder may change it.
 
     Works on the raw JSON, so that fields this version does not know stay as they are. `renewals` goes up by one: that
     is how a holder's push renews its lease without trusting its clock. In the checkpoint, what the service derives
-    stays as the service wrote it. Raises NotStorable where the result would leave the service no room (44 KiB),
-    ValueError where `previous` cannot be read or is nobody's.
+    stays as the service wrote it. `integrated`: results of children that this push merges. Raises NotStorable where
+    the result would leave the service no room (44 KiB), Relisted where a child's place on the list is another one
+    meanwhile, ValueError where `previous` cannot be read or is nobody's.
     """
     record = previous.record
     if not isinstance(record, Record) or record.lease is None:
@@ -66,10 +84,20 @@ def amend_as_agent(
         fields["status"] = status
     if request is not None:
         fields["requests"] = [*fields.get("requests", []), request.model_dump(mode="json")][-KEPT_REQUESTS:]
+    for merged in integrated:
+        fields["children"] = _with_result(fields.get("children", []), merged)
     if checkpoint is not None:
         fields["checkpoint"] = _merged(fields.get("checkpoint", {}), checkpoint, published)
         fields["checkpoint"] |= {"execution_generation": record.lease.generation, "status": fields["status"]}
     return dump_fields(fields, AGENT_MAX_BYTES)
+
+
+def _with_result(children: list[dict[str, Any]], merged: Integrated) -> list[dict[str, Any]]:
+    wanted = _without_result(merged.listed.model_dump(mode="json"))
+    if not any(same_json(_without_result(child), wanted) for child in children):
+        raise Relisted(f"the child {merged.listed.name} was asked for anew, cancelled or taken off the list meanwhile")
+    result = merged.result.model_dump(mode="json")
+    return [{**child, "result": result} if child.get("name") == merged.listed.name else child for child in children]
 
 
 def _merged(before: dict[str, Any], checkpoint: Checkpoint, published: Published | None) -> dict[str, Any]:

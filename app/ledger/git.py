@@ -10,22 +10,25 @@ are named, never overwritten or taken over by accident. It works while the servi
 import random
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from app.domain.agent_api import HIGHEST_SEQ
 from app.domain.checkpoint import Checkpoint
+from app.domain.children import Seen as Found
+from app.domain.children import Unseen
 from app.domain.fence import highest_seq, other_request
 from app.domain.record import AGENT_STATUSES, Answered, Published, Record
 from app.domain.refs import LedgerRefs
-from app.domain.ticket_id import TicketId
+from app.domain.ticket_id import Child, TicketId, number_of
 from app.domain.token import Claims, Forged, kid_of, secret_of
 from app.domain.token import read as read_token
-from app.ledger.agent_commits import amend_as_agent
+from app.ledger.agent_commits import Integrated, Relisted, amend_as_agent
 from app.ledger.clone import Clone, PushedRefs, PushFailed, RefPush, Unreachable
 from app.ledger.codec import Draft, Entry, NewerSchema, NotStorable, blob_bytes, commit_bytes, draft_text, tree_bytes
+from app.ledger.git_children import look_at_children
 from app.ledger.git_outcomes import (
     Declined,
     Distrusted,
@@ -66,6 +69,7 @@ class _Content:
     request: tuple[str, int] | None
     adopt: str | None
     rewind: bool
+    integrated: tuple[Integrated, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,11 @@ class GitLedger:
         entries = self._tail(head)
         return Seen(entries, found.get(branch_ref)) if entries else Gone("the ledger's ref points to no ledger commit")
 
+    def children(self, names: Sequence[str]) -> dict[str, Found | Unseen] | Unreachable:
+        """The ticket's children of these names, by their ledgers on the remote."""
+        wanted = [Child(number_of(self.ticket), name) for name in names]
+        return look_at_children(self._clone, self.refs, self._repository_id, self._public_keys, wanted, self._tail)
+
     def fenced_push(
         self,
         token: str,
@@ -140,6 +149,7 @@ class GitLedger:
         request: tuple[str, int] | None,
         adopt: str | None = None,
         rewind: bool = False,
+        integrated: Sequence[Integrated] = (),
     ) -> Pushed | NotPushed:
         """Publish `code_sha` on the ticket branch together with a ledger commit that says so.
 
@@ -150,9 +160,10 @@ class GitLedger:
         The branch must stand at what is published; elsewhere it is Foreign, unless `adopt` is exactly its head and the
         work contains it, or `rewind` puts the branch back and keeps the foreign head under `recovered/`. A push that
         was carried out unheard is found in the ledger; of two pushers one wins and the other starts from its result;
-        once the lease is gone every answer is FencedOut.
+        once the lease is gone every answer is FencedOut. `integrated`: results of children that the work contains and
+        that are noted in the same push.
         """
-        content = self._content(token, branch, code_sha, checkpoint, status, request, adopt, rewind)
+        content = self._content(token, branch, code_sha, checkpoint, status, request, adopt, rewind, integrated)
         if isinstance(content, Refused):
             return content
         sent: str | None = None
@@ -202,6 +213,7 @@ class GitLedger:
         request: tuple[str, int] | None,
         adopt: str | None,
         rewind: bool,
+        integrated: Sequence[Integrated],
     ) -> _Content | Refused:
         claims = read_token(token)
         if isinstance(claims, Forged):
@@ -218,7 +230,17 @@ class GitLedger:
         if status not in AGENT_STATUSES:
             return Refused(f"a push can say working, waiting or ready, not {status}")
         return _Content(
-            claims, kid_of(token), secret_of(token), branch_ref, code_sha, checkpoint, status, request, adopt, rewind
+            claims,
+            kid_of(token),
+            secret_of(token),
+            branch_ref,
+            code_sha,
+            checkpoint,
+            status,
+            request,
+            adopt,
+            rewind,
+            tuple(integrated),
         )
 
     def _prepare(self, seen: Seen, content: _Content) -> tuple[Draft, _Branch] | Pushed | NotPushed:
@@ -250,7 +272,7 @@ class GitLedger:
             return route
         try:
             return self._draft(judged, content, route.note), route
-        except NotStorable as error:
+        except (NotStorable, Relisted) as error:
             return Refused(str(error))
 
     def _branch(self, head: str | None, record: Record, content: _Content) -> _Branch | Foreign | Refused:
@@ -282,6 +304,7 @@ class GitLedger:
             checkpoint=content.checkpoint,
             published=Published(sha=content.code_sha, generation=generation, nonce=nonce),
             status=content.status,
+            integrated=content.integrated,
             request=Answered(key=key, seq=seq, generation=generation, answer=answer, to="push") if key else None,
         )
         return draft_text(

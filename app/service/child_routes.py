@@ -122,7 +122,7 @@ async def cancel(
     return await parents.cancel_child(owner, repo, ticket, claims, body)
 
 
-@router.post("/result", summary="Give a child's result", dependencies=[Security(LEASE_TOKEN)])
+@router.post("/completion", summary="Give a child's result", dependencies=[Security(LEASE_TOKEN)])
 async def result(
     owner: Owner,
     repo: Repo,

@@ -13,6 +13,7 @@ from app.domain.observation import Branch, Issue, Observation, Pull
 from app.domain.policy import Mode, Policy
 from app.domain.record import Lease, Published, Record, Work
 from app.domain.recovery_view import RecoveryView
+from app.domain.shown_child import ChildState, ShownChild
 from app.domain.surroundings import Surroundings
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -101,3 +102,9 @@ def noted(**fields: Any) -> Record:
 def around(policy: Policy = POLICY, record: Record = RECORD, world: Observation = WORLD, **fields: Any) -> RecoveryView:
     """The same ticket in other surroundings."""
     return view(record, replace(world, around=Surroundings(**fields)), policy=policy)
+
+
+def with_children(*states: ChildState) -> RecoveryView:
+    """The same ticket with children in these states."""
+    shown = [ShownChild(name=f"child-{n}", state=s, because=f"because it is {s}") for n, s in enumerate(states)]
+    return replace(view(), children=tuple(shown))

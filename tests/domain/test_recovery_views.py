@@ -35,6 +35,7 @@ from tests.domain.recovery_scene import (
     evidence,
     noted,
     view,
+    with_children,
 )
 
 SCHEMAS = Path(__file__).parents[2] / "docs/schema"
@@ -118,7 +119,8 @@ CRITERIA: list[tuple[str, RecoveryView, int, bool | None, str]] = [
     ("fence holds", view(), 9, True, "refused"),
     ("fence passed by", view(world=MOVED, relation=Relation.ON_TOP), 9, False, "past the fence"),
     ("no children", view(), 10, None, "does not apply"),
-    ("children", view(changed(children=({"name": "docs"},))), 10, None, "does not reconcile"),
+    ("children at work", with_children("running", "integrated"), 10, True, "all 2 children are accounted for"),
+    ("a child nobody decided about", with_children("running", "stale"), 10, False, "because it is stale"),
     ("no effects", view(), 11, True, "no effect was journaled"),
     ("effects", view(noted(external_side_effects=("deployed",))), 11, None, "look yourself"),
     ("passed", view(shown=evidence()), 12, True, "passed"),
@@ -163,7 +165,10 @@ FINDINGS: list[tuple[str, RecoveryView, int, str, str]] = [
     ("no policy", view(policy=None), 7, "blocked", "no usable policy"),
     ("owned", view(), 8, "done", "generation 2"),
     ("free", view(None), 8, "pending", "claim"),
-    ("children", view(), 9, "not_applicable", "later version"),
+    ("no children", view(), 9, "not_applicable", "no children"),
+    ("children at work", with_children("running", "waiting"), 9, "done", "child-0 is running"),
+    ("a child to decide about", with_children("completed", "failed"), 9, "pending", "child-1 is failed"),
+    ("a child whose ledger is gone", with_children("lost"), 9, "blocked", "child-0 is lost"),
     ("workspace pending", view(changed(status="recovering")), 10, "pending", "not shown"),
     ("workspace wrong", view(shown=evidence(OTHER)), 10, "blocked", OTHER),
     ("workspace", view(shown=evidence()), 10, "done", HEAD),

@@ -112,6 +112,7 @@ FORGERIES: dict[str, Any] = {
     "validations": None,  # the holder's own
     "attempts": {"count": 0, "alive_at": "2026-11-30T04:00:00Z", "interrupted_at": None},
     "intent": None,
+    "saved_at": "2026-11-30T04:00:00Z",
     "rebuilt": {"by": "me", "at": "2026-11-30T04:00:00Z", "sequence": 1},
     "approvals": [{"effect": "e1"}, {"effect": "e2"}],
     "round": {"id": "r", "author": "a", "tries": 1, "ttl_s": 60, "opened_at": "2026-11-30T04:00:00Z"},

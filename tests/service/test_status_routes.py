@@ -120,8 +120,9 @@ def test_every_call_of_the_agent_api_is_described_with_its_errors():
     paths = json.loads(openapi_text())["paths"]
     calls = {path.rsplit("/", 1)[1] for path in paths if path.startswith("/api/")}
     about_effects = {"effects", "dispatch", "result", "probe"}
-    of_a_holder = {"evidence", "checkpoint", "validation", "heartbeat", "handoff", "lease"} | about_effects
-    assert calls == {"brief", "claim"} | of_a_holder
+    about_children = {"children", "spawn", "respawn", "adopt", "cancel", "completion"}
+    of_a_holder = {"evidence", "checkpoint", "validation", "heartbeat", "handoff", "lease"}
+    assert calls == {"brief", "claim"} | of_a_holder | about_effects | about_children
     for path, methods in paths.items():
         for described in methods.values():
             if path.startswith("/api/"):

@@ -1,0 +1,70 @@
+"""The ledgers of a ticket's children through a local clone: what its holder integrates from, also while the service is
+down.
+
+A child that gave its result ended with a commit of the service, whose seal anybody can check with its public keys; what
+stands above the last such seal is its holder's word and is not believed here. Fetching a ledger brings its code commit.
+"""
+
+from collections.abc import Callable, Sequence
+
+from app.domain.children import Seen, Unseen
+from app.domain.lease import Nobody
+from app.domain.record import FINISHED
+from app.domain.refs import LedgerRefs
+from app.domain.ticket_id import Child
+from app.ledger.clone import Clone, Unreachable
+from app.ledger.codec import Entry
+from app.ledger.seals import PublicKeys
+from app.ledger.verify import Sound, verify_tail
+
+
+def look_at_children(
+    clone: Clone,
+    refs: LedgerRefs,
+    repository_id: int,
+    public_keys: PublicKeys,
+    children: Sequence[Child],
+    tail: Callable[[str], tuple[Entry, ...]],
+) -> dict[str, Seen | Unseen] | Unreachable:
+    """The children by name, as their ledgers stand on the remote now. `tail` reads a fetched ledger from its head."""
+    here = {child: f"refs/agent-recovery-seen/{child}/ledger" for child in children}
+    found = clone.fetch({refs.active(child): local for child, local in here.items()}) if here else {}
+    if isinstance(found, Unreachable):
+        return found
+    seen: dict[str, Seen | Unseen] = {}
+    for child in children:
+        head = found.get(refs.active(child))
+        entries = tail(head) if head is not None else ()
+        judged = verify_tail(
+            entries,
+            ticket=child,
+            refs=refs,
+            repository_id=repository_id,
+            public_keys=public_keys,
+            lease_secrets=None,
+        )
+        if head is None:
+            seen[child.name] = Unseen("its ledger is not in progress")
+        elif not isinstance(judged, Sound):
+            seen[child.name] = Unseen("its ledger cannot be trusted")
+        else:
+            seen[child.name] = Seen(judged.record, judged.head.sha, Nobody("nobody looked"), {})
+    return _with_results(clone, refs, children, seen)
+
+
+def _with_results(
+    clone: Clone, refs: LedgerRefs, children: Sequence[Child], seen: dict[str, Seen | Unseen]
+) -> dict[str, Seen | Unseen] | Unreachable:
+    """Those that ended, with what the refs of their results point to."""
+    ended = {child: s for child in children if isinstance(s := seen[child.name], Seen) and s.record.status in FINISHED}
+    if not ended:
+        return seen
+    names = {child: refs.result(child, s.record.generation) for child, s in ended.items()}
+    found = clone.remote_refs(tuple(names.values()))
+    if isinstance(found, Unreachable):
+        return found
+    for child, s in ended.items():
+        # A ref that is missing is as bad as one that was moved.
+        at = found.get(names[child], "nothing")
+        seen[child.name] = Seen(s.record, s.commit, s.holder, {s.record.generation: at})
+    return seen
