@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from app.agent.environment import url_problem
-from app.agent.held import FILE, HeldLease
-from app.agent.home import Home
+from app.agent.environment import git_url, url_problem
+from app.agent.home import LEASE_FILE, Home
 from app.domain.keys import is_repository_name
+from app.domain.model import Message
 from app.domain.outcome import Refused
 
 _LINE = re.compile(r"([a-z_]+)(?:\[\])?=(.*)")
@@ -40,12 +40,25 @@ def _known(start: Path, environment: Mapping[str, str]) -> Iterator[tuple[str, s
         yield lease.service_git_url, "agent", handed or lease.lease_token
     service, repository = environment.get("AGENT_RECOVERY_URL", ""), environment.get("AGENT_RECOVERY_REPO", "")
     if service and is_repository_name(repository):
-        yield f"{service.rstrip('/')}/git/{repository}.git", "agent", handed
+        yield git_url(service.rstrip("/"), repository), "agent", handed
 
 
-def _lease(start: Path) -> HeldLease | None:
+class _Addressed(Message):
+    """What of the held lease concerns git. The whole of it takes a second program's time to import, at every call."""
+
+    clone_url: str
+    service_url: str
+    repository: str
+    lease_token: str
+
+    @property
+    def service_git_url(self) -> str:
+        return git_url(self.service_url, self.repository)
+
+
+def _lease(start: Path) -> _Addressed | None:
     try:
-        return Home.find(start).load(FILE, HeldLease)
+        return Home.find(start).load(LEASE_FILE, _Addressed)
     except (Refused, OSError):
         return None
 

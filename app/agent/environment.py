@@ -25,6 +25,11 @@ def usage(reason: str, remedy: str) -> Refused:
     return Refused(Blocked(Code.USAGE, reason, remedy))
 
 
+def git_url(service: str, repository_name: str) -> str:
+    """Where the service's git endpoint has the repository. `service` has no slash at its end."""
+    return f"{service}/git/{repository_name}.git"
+
+
 def url_problem(url: str) -> str | None:
     """Why a URL is not one to send a token to, or None. Only https, or http on this machine; no credentials in it."""
     if not _PLAIN_URL.fullmatch(url) or len(url) > 2000:

@@ -10,8 +10,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.agent.environment import repository, service_url, ticket, url_problem, usage
-from app.agent.home import Home
+from app.agent.environment import git_url, repository, service_url, ticket, url_problem, usage
+from app.agent.home import LEASE_FILE, Home
 from app.domain.agent_api import Grant
 from app.domain.branches import owner_of_branch
 from app.domain.model import Instant, Message, Sha
@@ -21,7 +21,7 @@ from app.domain.ticket_id import TicketField, TicketId
 from app.domain.token import Claims, Forged
 from app.domain.token import read as read_token
 
-FILE = "lease.json"
+FILE = LEASE_FILE
 
 
 class HeldLease(Message):
@@ -66,7 +66,7 @@ class HeldLease(Message):
 
     @property
     def service_git_url(self) -> str:
-        return f"{self.service_url}/git/{self.repository}.git"
+        return git_url(self.service_url, self.repository)
 
     @property
     def addresses(self) -> tuple[str, ...]:

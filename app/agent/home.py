@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from app.agent.environment import usage
 
 FOLDER = ".agent-recovery"
+LEASE_FILE = "lease.json"
 _MAX_FILE = 1024 * 1024
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -319,10 +319,11 @@ _PROTOCOLS = "http:https:ssh"
 
 
 def credential_helper() -> str:
-    """git's setting for our helper. `-P` keeps python from importing what a repository put in the folder."""
-    if shutil.which("agent-recovery"):
-        return "!agent-recovery git-credential"
-    return f"!{shlex.quote(sys.executable)} -P -m app.cli git-credential"
+    """git's setting for our helper. Only `get` starts it: git offers to store or erase after every answer, and for that
+    no program need run. `-P` keeps python from importing what a repository put in the folder.
+    """
+    program = "agent-recovery" if shutil.which("agent-recovery") else f"{shlex.quote(sys.executable)} -P -m app.cli"
+    return f'!f() {{ test "$1" != get || {program} git-credential get; }}; f'
 
 
 def _unreachable(failure: GitFailed) -> Refused:

@@ -80,3 +80,12 @@ def test_the_services_git_endpoint_gets_the_lease_token(world: World, here: Path
     assert credential.answer(of_service, tmp_path, handed) == ""
     plain = {"AGENT_RECOVERY_URL": "http://git.example", "AGENT_RECOVERY_REPO": "acme/shop"} | handed
     assert credential.answer(request(world, host="git.example", path="git/acme/shop.git"), tmp_path, plain) == ""
+
+
+def test_git_gets_the_token_from_the_helper_only(world: World) -> None:
+    here = world.folder("agent")
+    world.run(here, "recover", str(TICKET))
+    config = (here / ".git" / "config").read_text()
+    assert USER_TOKEN not in config
+    assert "git-credential" in config
+    world.git(here, "fetch", "origin")  # the stand-in refuses everything without the token

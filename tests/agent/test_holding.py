@@ -11,6 +11,13 @@ from typing import Any
 import pytest
 
 from tests.agent.conftest import TICKET, USER_TOKEN, World, refusal
+from tests.agent.in_process import swift
+
+
+@pytest.fixture
+def world(world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> World:
+    """The shared world, with commands called in this process."""
+    return swift(world, monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -11,6 +11,13 @@ from app.agent.api import Service
 from app.agent.home import Home
 from app.domain.outcome import Code, Refused
 from tests.agent.conftest import TICKET, World, refusal
+from tests.agent.in_process import swift
+
+
+@pytest.fixture
+def world(world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> World:
+    """The shared world, with commands called in this process."""
+    return swift(world, monkeypatch, capsys)
 
 
 @pytest.fixture

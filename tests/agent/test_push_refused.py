@@ -3,7 +3,17 @@
 import base64
 import subprocess
 
+import pytest
+
 from tests.agent.conftest import BRANCH, TICKET, USER_TOKEN, World
+from tests.agent.in_process import swift
+
+
+@pytest.fixture
+def world(world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> World:
+    """The shared world, with commands called in this process."""
+    return swift(world, monkeypatch, capsys)
+
 
 HEAD_REF = f"refs/heads/{BRANCH}"
 PACK = "/git-receive-pack"

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.agent.conftest import BRANCH, TICKET, USER_TOKEN, World, refusal
+from tests.agent.conftest import BRANCH, TICKET, World, refusal
+from tests.agent.in_process import swift
+
+
+@pytest.fixture
+def world(world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> World:
+    """The shared world, with commands called in this process."""
+    return swift(world, monkeypatch, capsys)
 
 
 def notes(folder: Path) -> dict[str, Any]:
@@ -56,15 +63,6 @@ def test_the_lease_file_is_private_and_ignored(world: World) -> None:
     assert ".agent-recovery/" in (here / ".git" / "info" / "exclude").read_text().splitlines()
     world.git(here, "add", "-A")
     assert world.git(here, "diff", "--cached", "--name-only") == ""
-
-
-def test_git_gets_the_token_from_the_helper_only(world: World) -> None:
-    here = world.folder("agent")
-    world.run(here, "recover", str(TICKET))
-    config = (here / ".git" / "config").read_text()
-    assert USER_TOKEN not in config
-    assert "git-credential" in config
-    world.git(here, "fetch", "origin")  # the stand-in refuses everything without the token
 
 
 def test_a_folder_with_other_things_in_it_is_refused_before_anything_is_claimed(world: World) -> None:

@@ -4,7 +4,16 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.agent.conftest import BRANCH, TICKET, World
+from tests.agent.in_process import swift
+
+
+@pytest.fixture
+def world(world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> World:
+    """The shared world, with commands called in this process."""
+    return swift(world, monkeypatch, capsys)
 
 
 def crlf_repository(world: World) -> str:
