@@ -92,7 +92,14 @@ def test_a_push_under_the_key_of_a_checkpoint_is_refused_once(world: World) -> N
     sha = world.commit(here, "prices.txt")
     file = here / ".agent-recovery" / "writes.json"
     checkpoint = json.loads(world.run(here, "push", "--dry-run", "--json").out)["dry_run"]["checkpoint"]
-    body = {"code_sha": sha, "status": "working", "checkpoint": checkpoint, "adopt": None, "rewind": False}
+    body = {
+        "code_sha": sha,
+        "status": "working",
+        "checkpoint": checkpoint,
+        "adopt": None,
+        "rewind": False,
+        "integrated": [],
+    }
     begun = {"push": {"key": used["key"], "seq": 40, "body": body}}
     file.write_text(json.dumps({**json.loads(file.read_text()), "seq": 40, "pending": begun}))
     done = world.run(here, "push", "--json")

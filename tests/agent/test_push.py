@@ -263,6 +263,7 @@ def test_the_push_of_a_killed_command_is_found_by_the_next_one(world: World) -> 
         "checkpoint": json.loads(world.run(here, "push", "--dry-run", "--json").out)["dry_run"]["checkpoint"],
         "adopt": None,
         "rewind": False,
+        "integrated": [],
     }
     begun["pending"] = {"push": {"key": request["key"], "seq": request["seq"], "body": body}}
     writes.write_text(json.dumps(begun))
