@@ -32,7 +32,8 @@ from app.domain.outcome import Blocked, Code, Refused
 from app.domain.plan import CreateCheckRun
 from app.domain.policy import Policy
 from app.domain.record import Lease, Permit, Record, Work
-from app.domain.ticket_id import Child, TicketId, number_of
+from app.domain.returning import returned
+from app.domain.ticket_id import Child, TicketId, child_name_of, number_of
 from app.domain.token import Claims, issue
 from app.domain.trunks import choose_trunk, literal_prefixes
 from app.ledger.api import Lost, Standing, Undecided
@@ -86,8 +87,9 @@ class Claiming:
                 )
                 if isinstance(passed, Blocked):
                     raise Refused(passed)
-                work = await self._work(view, policy, issue_, request)
-                record = _claimed(view, standing, request, passed, work, login)
+                before = _beginning(view, standing)
+                work = await self._work(view, before, policy, issue_, request)
+                record = _claimed(view, before, request, passed, work, login)
                 opening = _check_run_permit(view, record, author)
                 record = permits.opened(record, opening, round_id=secrets.token_hex(6), author=author, now=view.now)
                 won = await self._write(view, standing, record)
@@ -124,6 +126,8 @@ class Claiming:
                 return None
             standing = outcome.standing
         event = "claimed" if record.generation == 1 else f"claimed by generation {record.generation}"
+        if standing.place == "done":
+            event = f"came back: {event}"
         outcome = await self._journal.write(view, standing, record, event, when=view.now)
         if isinstance(outcome, Journaled):
             return outcome
@@ -141,8 +145,8 @@ class Claiming:
                 )
             )
 
-    async def _work(self, view: View, policy: Policy, issue_: Issue, request: ClaimRequest) -> Work:
-        known = view.record.work if view.record else None
+    async def _work(self, view: View, before: Record, policy: Policy, issue_: Issue, request: ClaimRequest) -> Work:
+        known = before.work
         if isinstance(view.ticket, Child):
             return _work_of_child(view.ticket, known)
         recorded = known.trunk if known else None
@@ -160,7 +164,7 @@ class Claiming:
         if isinstance(chosen, Blocked):
             raise Refused(chosen)
         head = next(b.sha for b in existing if b.name == chosen.name)
-        if known is not None and view.record is not None and view.record.published is not None:
+        if known is not None and before.published is not None:
             return known
         # Nothing was published yet, so the work may as well start from the trunk as it is now.
         branch = known.branch if known else ticket_branch(view.ticket, issue_.title)
@@ -291,10 +295,14 @@ def _hashed(claim_id: str) -> str:
     return hashlib.sha256(claim_id.encode()).hexdigest()
 
 
-def _claimed(
-    view: View, standing: Standing | None, request: ClaimRequest, passed: gates.Pass, work: Work, login: str
-) -> Record:
-    before = standing.record if standing else Record(ticket=view.ticket, sequence=1, status="unclaimed")
+def _beginning(view: View, standing: Standing | None) -> Record:
+    """What the claim builds on: for an ended ticket, the beginning of its next life."""
+    if standing is None:
+        return Record(ticket=number_of(view.ticket), child=child_name_of(view.ticket), sequence=1, status="unclaimed")
+    return returned(standing.record, view.observation) if standing.place == "done" else standing.record
+
+
+def _claimed(view: View, before: Record, request: ClaimRequest, passed: gates.Pass, work: Work, login: str) -> Record:
     generation = before.generation + 1
     lease = Lease(
         generation=generation,

@@ -7,17 +7,17 @@ so a PR that a person opens again stays open.
 
 import structlog
 
-from app.controller.journal import Journal
+from app.controller.journal import Journal, Journaled
 from app.controller.view import View
 from app.domain.after_the_end import LatePull, awaited_pulls, late_pull
 from app.domain.settling import Made, settle
-from app.ledger.api import Standing
+from app.ledger.api import Lost, Standing, Undecided
 
 log = structlog.get_logger()
 
 
-async def close_late_pulls(view: View, standing: Standing, journal: Journal) -> int:
-    """Close what came late to an ended ticket and note it in the ledger. Returns how many PRs came. Raises GitHubError
+async def close_late_pulls(view: View, standing: Standing, journal: Journal) -> Journaled | Lost | Undecided | None:
+    """Close what came late to an ended ticket and note it in the ledger. None where nothing came. Raises GitHubError
     where GitHub does not answer.
     """
     came: list[LatePull] = []
@@ -30,7 +30,7 @@ async def close_late_pulls(view: View, standing: Standing, journal: Journal) -> 
         log.info("PR came after the ticket's end", ticket=view.ticket, pull=late.number)
         if late.to_close:
             await view.repo.close_pull(late.number)
-    if came:
-        record = settle(standing.record, [Made(late.permit, late.number) for late in came])
-        await journal.write(view, standing, record, "a PR came late and was closed", when=view.now, to="done")
-    return len(came)
+    if not came:
+        return None
+    record = settle(standing.record, [Made(late.permit, late.number) for late in came])
+    return await journal.write(view, standing, record, "a PR came late and was closed", when=view.now, to="done")

@@ -20,6 +20,7 @@ from app.domain.handoff_marker import marker_of
 from app.domain.lease import liveness
 from app.domain.observation import CheckRun, Comment
 from app.domain.outcome import Blocked
+from app.domain.record import TERMINAL
 from app.domain.report import Frozen
 from app.domain.sealed_body import block, body_preimage, payload_of
 from app.domain.stuck import needs_person
@@ -159,7 +160,7 @@ class Projector:
 
 def _handoff_comment(view: View, standing: Standing) -> Comment | None:
     pull = ticket_pull(standing.record, view.observation)
-    if pull is None or pull.state != "OPEN":
+    if pull is None or (pull.state != "OPEN" and standing.record.status not in TERMINAL):
         return None
     marker = marker_of(view.ticket)
     return next((c for c in pull.comments if c.body.startswith(marker)), None)

@@ -19,8 +19,8 @@ import structlog
 from app.controller.act import Actor, permit_for
 from app.controller.authors import Authors
 from app.controller.effecting import Effecting
+from app.controller.ending import Endings
 from app.controller.journal import Journal, Journaled
-from app.controller.late import close_late_pulls
 from app.controller.project import Images, Projector
 from app.controller.reporting import Reporter
 from app.controller.view import View, Views, readable
@@ -28,6 +28,7 @@ from app.domain import gates, permits
 from app.domain.decide import Situation, decide
 from app.domain.fencing import Head
 from app.domain.keys import TicketKey
+from app.domain.life_cycle import ending
 from app.domain.model import ZERO_SHA
 from app.domain.plan import (
     Adopt,
@@ -106,6 +107,7 @@ class Rounds:
         self._journal = journal
         self._actor = actor
         self._projector = projector
+        self._endings = Endings(journal, projector)
         self._reporter = reporter
         self._authors = authors
         self._effecting = effecting
@@ -137,9 +139,12 @@ class Rounds:
         standing, head = view.standing, view.head
         if standing is None or head is None:
             return Ended(None, "not a ticket: nobody has claimed it")
-        if standing.place == "done" and await close_late_pulls(view, standing, self._journal):
-            return Again("a PR came after the ticket's end")
-        if standing.place == "done" or standing.unborn:
+        if standing.place == "done":
+            return _over(view, await self._endings.after(view, standing, head))
+        over = ending(standing.record, view.observation)
+        if over is not None:
+            return _over(view, await self._endings.end(view, standing, over))
+        if standing.unborn:
             return Ended(None, f"the ticket is {standing.record.status}")
         plan = decide(
             Situation(
@@ -278,10 +283,10 @@ class Rounds:
                 written += 1
             elif isinstance(action, AskPerson):
                 written += await self._reporter.ask(view, action)
-            elif isinstance(action, WarnOfGap):
-                written += await self._reporter.warn_of_gap(view, action)
             elif isinstance(action, AskAboutEffect):
                 written += await self._reporter.ask_about_effect(view, action)
+            elif isinstance(action, WarnOfGap):
+                written += await self._reporter.warn_of_gap(view, action)
             elif isinstance(action, ReopenPull):
                 return await self._reopen(view, standing, action)
             elif isinstance(action, SetDraft):
@@ -313,6 +318,12 @@ class Rounds:
         event = "PR is a draft again" if action.draft else "PR is ready for review"
         await self._journal.write(view, standing, record, event, when=view.now)
         return Again("the PR's draft state follows the record")
+
+
+def _over(view: View, outcome: str | Journaled | Lost | Undecided) -> Ended | Again:
+    if isinstance(outcome, str):
+        return Ended(None, outcome)
+    return Again("the ticket's end is recorded") if isinstance(outcome, Journaled) else _unwritten(view, outcome)
 
 
 def _unwritten(view: View, outcome: Lost | Undecided) -> Again | Ended:
@@ -367,8 +378,8 @@ def _event_of(plan: Plan) -> str:
         ProbeEffect: "effects looked for",
         StampLease: "lease renewed",
         SealTail: "sealed by the service",
-        NoteSaved: "the holder saved",
         NoteResults: "result of a child noted",
+        NoteSaved: "the holder saved",
         PullIsOpen: "PR is open",
         PullIsClosed: "PR closed by a person",
         ForgetRefusals: "what was refused is not needed any more",

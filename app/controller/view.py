@@ -132,10 +132,12 @@ class Views:
         except (NotFound, Moved) as missing:
             raise Gone(missing.message, status=missing.status, route=missing.route) from missing
         try:
-            return repo, await self._observe(repo, ticket, reading), ledger, reading
+            observation = await self._observe(repo, ticket, reading)
         except (NotFound, Moved) as missing:
-            kind = NoIssue if isinstance(missing, NotFound) else Gone
-            raise kind(missing.message, status=missing.status, route=missing.route) from missing
+            raise Gone(missing.message, status=missing.status, route=missing.route) from missing
+        if isinstance(reading, Absent) and observation.issue is None and not observation.is_pull_request:
+            raise NoIssue(f"no Issue and no pull request has the number {number_of(ticket)}")
+        return repo, observation, ledger, reading
 
     def now(self) -> datetime:
         """The present moment by the clock that follows GitHub's."""
@@ -181,6 +183,8 @@ class Views:
             record = reading.record
             asked = asked_for(record, repo.full_name, by_policy)
             observation = await repo.observe(number, record.branch, record.trunk, record.projections.pr_number, asked)
+            if observation.issue is None and not observation.is_pull_request and reading.place == "active":
+                observation = replace(observation, whereabouts=await repo.whereabouts(number))
         else:
             observation = await self._observe_without_ledger(repo, ticket, by_policy)
         if by_policy.project and observation.around.project_items is None and observation.issue is not None:

@@ -20,6 +20,7 @@ from app.domain.model import instant_text
 from app.domain.outcome import Blocked, Code
 from app.domain.policy import Mode, Policy, duration_text
 from app.domain.record import FINISHED, TERMINAL, Attempts, Record
+from app.domain.returning import may_return
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ def may_claim(
     if by_person:
         return Pass(f"{why}; a person asks for it", 1, interrupted)
     if record is None or not interrupted:
-        return Pass(why, (attempts_so_far(record) if record is not None else 0) + 1, False)
+        so_far = 0 if record is None or record.status in TERMINAL else attempts_so_far(record)
+        return Pass(why, so_far + 1, False)
     return _gates(record, policy, now, heartbeat_at, resumes) or Pass(why, attempts_so_far(record) + 1, True)
 
 
@@ -167,7 +169,7 @@ def newly_completed(before: Checkpoint, after: Checkpoint) -> tuple[str, ...]:
 
 
 def _stands_still(record: Record, by_person: bool) -> Blocked | None:
-    if record.status in TERMINAL and not by_person:
+    if record.status in TERMINAL and not by_person and not may_return(record):
         return Blocked(
             Code.ENDED,
             f"the ticket is {record.status}",

@@ -8,8 +8,9 @@ from app.domain.handoff_marker import marker_of
 from app.domain.model import instant_text
 from app.domain.outcome import Blocked
 from app.domain.plain_text import cut
-from app.domain.record import Record
+from app.domain.record import TERMINAL, Record
 from app.domain.sealed_body import block
+from app.domain.the_end_told import after_the_end, why_it_ended
 from app.domain.untrusted import inline
 
 MAX_BYTES = 60_000
@@ -57,6 +58,8 @@ def _state(record: Record, stuck: Blocked | None) -> str:
             f"Nobody holds the ticket: {stuck.reason}. The way back: {stuck.remedy}."
         )
     state = _STATE[record.status]
+    if record.status in TERMINAL:
+        return f"**{state}** · generation {record.generation}\n\n{why_it_ended(record)}. {after_the_end(record)}"
     if lease is None:
         return f"**{state}** · generation {record.generation}"
     holder = inline(lease.holder, 80)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from app.domain.surroundings import NOT_LOOKED_AT, Surroundings
 
@@ -24,6 +25,8 @@ class Issue:
     assignees: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     url: str = ""
+    state_reason: str | None = None
+    """`COMPLETED`, `NOT_PLANNED` (duplicates too) or `REOPENED`; None where GitHub names none."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,12 @@ class Pull:
     """`MERGEABLE`, `CONFLICTING` or `UNKNOWN`, as far as GitHub has computed it; None where it was not asked."""
 
 
+Whereabouts = Literal["here", "transferred", "deleted", "hidden", "issues_off"]
+"""Where an Issue is by GitHub's own word for its address: `hidden` is deleted or transferred to where the App may not
+look; `issues_off`: the repository's Issues are switched off, and all of them come back with the switch.
+"""
+
+
 @dataclass(frozen=True)
 class Observation:
     """One ticket as GitHub shows it now. `now` is GitHub's own clock, from the answer's `Date` header."""
@@ -105,6 +114,8 @@ class Observation:
     """Our App's comments on the Issue itself, oldest first."""
     around: Surroundings = NOT_LOOKED_AT
     """What surrounds the ticket: dependencies, Project, base of releases, predecessor, dependents, decisions."""
+    whereabouts: Whereabouts | None = None
+    """Asked where the query named no Issue; None where it was not asked."""
 
     def branch(self, name: str) -> Branch | None:
         return next((b for b in self.branches if b.name == name), None)

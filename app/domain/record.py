@@ -175,6 +175,25 @@ class Rebuilt(Stored):
     sequence: int
 
 
+class Ended(Stored):
+    """How the ticket came to its end: its PR was merged, a person closed its Issue, the Issue went away (deleted or
+    transferred), or a person's command. `nonce`: of its last lease.
+    """
+
+    because: Literal["merged", "issue_closed", "issue_gone", "command"]
+    at: Instant
+    nonce: str | None = None
+
+
+class Pruned(Stored):
+    """The ledger of an ended ticket was cut to one commit without parents, at `sequence`. What was witnessed below it
+    cannot be looked up any more.
+    """
+
+    at: Instant
+    sequence: int
+
+
 class Record(Stored):
     """One ledger commit's content. Frozen; a change is a new record with `sequence` + 1."""
 
@@ -207,6 +226,8 @@ class Record(Stored):
     attempts: Attempts = Attempts()
     intent: Intent | None = None
     rebuilt: Rebuilt | None = None
+    ended: Ended | None = None
+    pruned: Pruned | None = None
     approvals: tuple[dict[str, Any], ...] = ()
     round: Round | None = None
     open: tuple[Permit, ...] = ()

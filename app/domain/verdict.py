@@ -11,7 +11,8 @@ from app.domain.external_id import parse
 from app.domain.fencing import AtPublished, Foreign, Head
 from app.domain.observation import Observation
 from app.domain.outcome import Blocked
-from app.domain.record import FINISHED, Record
+from app.domain.record import FINISHED, TERMINAL, Record
+from app.domain.the_end_told import after_the_end, why_it_ended
 from app.domain.ticket_id import TicketId, by_number
 from app.domain.untrusted import inline
 from app.domain.validation import present, shown
@@ -28,6 +29,8 @@ class Verdict:
 
 def verdict_on(record: Record, head: Head, observation: Observation, stuck: Blocked | None = None) -> Verdict:
     """The verdict on the head that `head` speaks of. `stuck`: why the ticket waits for a person."""
+    if record.status in TERMINAL:
+        return _ended(record)
     if isinstance(head, Foreign):
         return Verdict(
             "action_required",
@@ -78,6 +81,14 @@ def _validations(record: Record, sha: str, observation: Observation) -> str:
         for v in shown(record, present(record, sha, observation.around))
     ]
     return "\n\nValidations of this commit:\n\n" + "\n".join(lines) if lines else ""
+
+
+def _ended(record: Record) -> Verdict:
+    way_back = after_the_end(record)
+    if record.status == "landed":
+        return Verdict("success", "Landed", f"The ticket's work is merged.\n\n{way_back}")
+    title = f"{record.status.capitalize()}: nobody works on the ticket any more"
+    return Verdict("action_required", title, f"{why_it_ended(record)}.\n\n{way_back}")
 
 
 def _finished(record: Record, head: AtPublished) -> Verdict:

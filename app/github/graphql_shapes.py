@@ -90,6 +90,7 @@ class IssueNode(SurroundingsOfIssue):
     title: str
     body: str
     state: str
+    state_reason: str | None = Field(default=None, alias="stateReason")
     url: str = ""
     author: Actor | None = None
     assignees: _Logins = _Logins()
@@ -106,6 +107,7 @@ class IssueNode(SurroundingsOfIssue):
             assignees=self.assignees.names(),
             labels=self.labels.names() if self.labels else (),
             url=self.url,
+            state_reason=self.state_reason,
         )
 
 

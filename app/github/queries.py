@@ -12,7 +12,7 @@ from app.domain.observation import Branch, Observation, Pull
 from app.domain.surroundings import NOTHING_MORE, Asked
 from app.github import surroundings as around
 from app.github.access import CHECK_NAME, RepositoryAccess
-from app.github.errors import GraphQLFailed
+from app.github.errors import GraphQLFailed, GraphQLProblem
 from app.github.graphql_shapes import COMMENT_FRAGMENT, IssueNode, PullNode, PullNodes, RefNode, RefNodes
 from app.github.shapes import read
 from app.github.wire import Call
@@ -37,7 +37,7 @@ query Observe(
     subject: issueOrPullRequest(number: $ticket) {
       __typename
       ... on Issue {
-        number title body state url
+        number title body state stateReason url
         author { login }
         assignees(first: 20) { nodes { login } }
         labels(first: 50) { nodes { name } }
@@ -111,9 +111,9 @@ class Queries(RepositoryAccess):
         asked for by its number: anybody may open pull requests of forks whose branch has the same name. `asked`: what
         surrounds the ticket.
 
-        One request, and a second one without Projects where the App may not read them. Raises NotFound where no Issue
-        or pull request has the number, GraphQLFailed where the answer is incomplete: what is missing from such an
-        answer is unknown and not absent.
+        One request, and a second one without Projects where the App may not read them. Where no Issue or pull request
+        has the number, `issue` is None. Raises GraphQLFailed where the answer is incomplete: what is missing from such
+        an answer is unknown and not absent.
         """
         variables = {
             "owner": self.owner,
@@ -137,11 +137,9 @@ class Queries(RepositoryAccess):
             answer = await self.session.query("Observe", _document(len(asked.objects), len(asked.numbers)), variables)
             data, now = answer.body["data"], answer.date
         except GraphQLFailed as e:
-            if missing := e.as_not_found("repository", "subject"):
-                raise missing from None
             if asked.project and all("projectItems" in problem.path for problem in e.errors):
                 return await self.observe(ticket, branch, trunk, pull, replace(asked, project=False))
-            if not isinstance(e.partial, dict) or not all(around.may_be_missing(p.path) for p in e.errors):
+            if not isinstance(e.partial, dict) or not all(_may_be_missing(p) for p in e.errors):
                 raise
             data, now = e.partial, self.session.wire.clock.now()
         repository = data.get("repository") or {}
@@ -167,6 +165,11 @@ class Queries(RepositoryAccess):
             issue_comments=issue.comments.ours() if issue else (),
             around=seen.surroundings(asked, repository, self.full_name, issue, seen.trunk),
         )
+
+
+def _may_be_missing(problem: GraphQLProblem) -> bool:
+    no_issue = (problem.type, problem.path) == ("NOT_FOUND", ("repository", "subject"))
+    return no_issue or around.may_be_missing(problem.path)
 
 
 class _Policy(Message):

@@ -4,6 +4,7 @@ from app.github.checks import Checks
 from app.github.comments import Comments
 from app.github.evidence import Evidence
 from app.github.history import Histories
+from app.github.issues import Issues
 from app.github.objects import Objects
 from app.github.pulls import Pulls
 from app.github.queries import Queries
@@ -11,7 +12,7 @@ from app.github.refs import Refs
 from app.github.smart_http import SmartHttp
 
 
-class Repository(Queries, Histories, Refs, Objects, Pulls, Comments, Checks, Evidence, SmartHttp):
+class Repository(Queries, Histories, Refs, Objects, Pulls, Comments, Issues, Checks, Evidence, SmartHttp):
     """Given out by `GitHub.repository`. Reads are repeated when GitHub does not answer; writes are sent once, and
     raise `Unanswered` where GitHub may have carried them out unheard.
     """

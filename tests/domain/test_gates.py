@@ -63,7 +63,7 @@ REFUSED: list[tuple[str, Record | None, Policy | None, int, Code]] = [
     ("no policy", DEAD, None, 2, Code.NO_POLICY),
     ("observe comes first", record(status="landed"), Policy(), 9, Code.MODE_OBSERVE),
     ("observe, never claimed", None, Policy(), 0, Code.MODE_OBSERVE),
-    ("landed", record(status="landed"), POLICY, 2, Code.ENDED),
+    ("landed, observed an older", record(status="landed"), POLICY, 1, Code.LOST_RACE),
     ("cancelled", record(status="cancelled"), POLICY, 2, Code.ENDED),
     ("abandoned", record(status="abandoned"), POLICY, 2, Code.ENDED),
     ("held before live", record(status="held", expires=NOW + timedelta(minutes=5)), POLICY, 2, Code.HELD),
@@ -105,6 +105,15 @@ REFUSED: list[tuple[str, Record | None, Policy | None, int, Code]] = [
     ("exhausted", record(attempts=THIRD), POLICY, 2, Code.ATTEMPTS_EXHAUSTED),
     ("exhausted as a status", record(status="exhausted", attempts=THIRD), POLICY, 2, Code.ATTEMPTS_EXHAUSTED),
 ]
+
+
+@pytest.mark.parametrize(
+    "state", [record(status="landed", attempts=THIRD), record(status="landed", granted=ago(days=9))]
+)
+def test_a_landed_ticket_whose_issue_is_open_begins_anew(state: Record) -> None:
+    answer = may_claim(state, POLICY, now=NOW, observed_generation=2, login="someone")
+    assert isinstance(answer, Pass)
+    assert (answer.attempts_after, answer.interrupted) == (1, False)
 
 
 @pytest.mark.parametrize(("name", "state", "policy", "observed", "code"), REFUSED, ids=[row[0] for row in REFUSED])

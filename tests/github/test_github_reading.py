@@ -154,12 +154,12 @@ async def test_the_number_of_a_pull_request(repository: Repository, wire: respx.
     assert found.issue is None
 
 
-async def test_a_number_that_does_not_exist_is_not_found(repository: Repository, wire: respx.MockRouter) -> None:
+async def test_a_number_that_does_not_exist_shows_no_issue(repository: Repository, wire: respx.MockRouter) -> None:
     problem = {"type": "NOT_FOUND", "path": ["repository", "subject"], "message": "Could not resolve to an issue"}
     said = {"data": {"repository": seen(subject=None)}, "errors": [problem]}
     wire.post("/graphql").respond(json=said)
-    with pytest.raises(NotFound):
-        await repository.observe(42, None, None)
+    found = await repository.observe(42, None, None)
+    assert (found.issue, found.is_pull_request) == (None, False)
     other = {**problem, "path": ["repository", "branch"]}
     wire.post("/graphql").respond(json={**said, "errors": [problem, other]})
     with pytest.raises(GraphQLFailed):

@@ -1,0 +1,55 @@
+"""Ending a ticket, and what is still done for one that has ended.
+
+A ticket ends by one compare-and-set that moves its ledger to `done/`, open permits and all (the ownership protocol,
+R11). What if it happened and we did not hear: the ledger's `write` says Won, Lost or Undecided. What if two of us do
+it: one wins, the other finds the ticket ended. What if a holder writes meanwhile: then the head has moved, and the next
+look decides afresh; once the ledger lies under `done/`, nothing that the holder sends passes.
+
+Accepted loss: a process that dies between the end and its images leaves them as they were until the next event.
+"""
+
+import structlog
+
+from app.controller.journal import Journal, Journaled
+from app.controller.late import close_late_pulls
+from app.controller.project import Projector
+from app.controller.view import View
+from app.domain.fencing import Head
+from app.domain.life_cycle import Because, Ending, ended, ending
+from app.ledger.api import Lost, Standing, Undecided
+
+log = structlog.get_logger()
+
+_STORY: dict[Because, str] = {
+    "merged": "its PR was merged",
+    "issue_closed": "its Issue was closed",
+    "issue_gone": "its Issue is gone",
+    "command": "by command",
+}
+
+
+class Endings:
+    """Ends tickets, and looks after those that have ended."""
+
+    def __init__(self, journal: Journal, projector: Projector) -> None:
+        self._journal = journal
+        self._projector = projector
+
+    async def end(self, view: View, standing: Standing, how: Ending) -> Journaled | Lost | Undecided:
+        """Record the end of a ticket in progress, or what came after it. Raises GitHubError."""
+        log.info("ticket ends", ticket=str(view.ticket), status=how.status, reason=how.reason)
+        record = ended(standing.record, how, now=view.now)
+        event = f"{how.status}: {_STORY[how.because]}"
+        return await self._journal.write(view, standing, record, event, when=view.now, to="done")
+
+    async def after(self, view: View, standing: Standing, head: Head) -> str | Journaled | Lost | Undecided:
+        """One look at an ended ticket: what came late is settled, then its images say what the record says. Returns
+        what was written to the ledger, or in words that nothing is left to do. Raises GitHubError.
+        """
+        if came := await close_late_pulls(view, standing, self._journal):
+            return came
+        late = ending(standing.record, view.observation)
+        if late is not None:
+            return await self.end(view, standing, late)
+        await self._projector.project(view, standing, head)
+        return f"the ticket is {standing.record.status}"

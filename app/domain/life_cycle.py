@@ -1,0 +1,94 @@
+"""How a ticket ends by what people do on GitHub: one table, for tickets in progress and for those that have ended.
+
+Closing the Issue is the act that ends a ticket: with its PR merged it has landed, otherwise it is cancelled. While the
+Issue is open nothing here is decided, whatever happens to the PR. An ended ticket is still observed (the ownership
+protocol, R11): a merge that comes late is recorded. What brings an ended ticket back is in `domain/returning.py`.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from app.domain.decide import own_pulls
+from app.domain.derived import derived
+from app.domain.effect_journal import interrupted
+from app.domain.observation import Observation, Pull
+from app.domain.record import TERMINAL, Attempts, Ended, Record
+
+Because = Literal["merged", "issue_closed", "issue_gone", "command"]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The ticket is over: the status it gets, the happening that ended it, and the same in words."""
+
+    status: Literal["landed", "cancelled"]
+    because: Because
+    reason: str
+
+
+def ending(record: Record, observation: Observation) -> Ending | None:
+    """What ended the ticket, or None: it goes on, or its end is recorded already."""
+    merged = merged_pull(record, observation)
+    if record.status in TERMINAL:
+        if record.status == "cancelled" and merged is not None:
+            return Ending("landed", "merged", f"PR #{merged.number} was merged after the ticket was cancelled")
+        return None
+    issue = observation.issue
+    if issue is None:
+        return _without_issue(observation, merged)
+    if issue.state == "OPEN":
+        return None
+    if merged is not None:
+        return Ending("landed", "merged", f"PR #{merged.number} was merged and the Issue is closed")
+    if issue.state_reason == "NOT_PLANNED":
+        return Ending("cancelled", "issue_closed", "the Issue was closed as not planned")
+    return Ending("cancelled", "issue_closed", "the Issue was closed without a merged PR")
+
+
+def _without_issue(observation: Observation, merged: Pull | None) -> Ending | None:
+    """One answer without the Issue may lag: only what GitHub says at the Issue's own address ends a ticket."""
+    words = {
+        "transferred": "the Issue was transferred to another repository",
+        "deleted": "the Issue was deleted",
+        "hidden": "the Issue was deleted, or transferred to a repository that the App may not read",
+    }
+    said = words.get(observation.whereabouts or "")
+    if said is None or observation.is_pull_request:
+        return None
+    if merged is not None:
+        return Ending("landed", "merged", f"PR #{merged.number} was merged and {said}")
+    return Ending("cancelled", "issue_gone", said)
+
+
+def merged_pull(record: Record, observation: Observation) -> Pull | None:
+    """The merged PR of this life of the ticket: the recorded one, or one that merged just what was published last. An
+    older one of the same branch brought an earlier life to the trunk.
+    """
+    published = record.published.sha if record.published is not None else None
+    if record.work is not None and published == record.work.base_sha:
+        published = None
+    for pull in own_pulls(observation):
+        is_own = pull.number == record.projections.pr_number or (published is not None and pull.head_sha == published)
+        if pull.state == "MERGED" and is_own:
+            return pull
+    return None
+
+
+def ended(record: Record, how: Ending, *, now: datetime) -> Record:
+    """The record at the ticket's end: nobody holds it, effects whose end nobody wrote down are unknown, and everything
+    else, open permits included, stays as it is.
+    """
+    over = interrupted(record, now=now)
+    before = record.ended
+    nonce = record.lease.nonce if record.lease is not None else before.nonce if before is not None else None
+    at = before.at if before is not None else now
+    over = over.model_copy(
+        update={
+            "status": how.status,
+            "lease": None,
+            "attempts": Attempts(),
+            "ended": Ended(because=how.because, at=at, nonce=nonce),
+        }
+    )
+    return over.model_copy(update={"checkpoint": derived(over, over.checkpoint, now=now)})

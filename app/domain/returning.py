@@ -1,0 +1,49 @@
+"""How an ended ticket comes back: with its Issue open again, the next claim begins another life of it in the generation
+after the last (the ownership protocol, R10 and R11). Nothing brings it back by itself.
+"""
+
+from app.domain.observation import Observation
+from app.domain.record import Attempts, Projections, Record
+
+
+def may_return(record: Record) -> bool:
+    """Whether an open Issue alone lets the next claim bring the ended ticket back. A landed one whose Issue is open was
+    reopened by a person; so was one that ended because its Issue was closed or away. One that a person's command
+    cancelled, or that was abandoned, waits for a person's command.
+    """
+    if record.status == "landed":
+        return True
+    by_issue = record.ended is not None and record.ended.because in ("issue_closed", "issue_gone")
+    return record.status == "cancelled" and by_issue
+
+
+def returned(record: Record, observation: Observation) -> Record:
+    """What another life of the ticket begins with, before its claim. Effects and their keys, burned commits, permits
+    and what was learned stay; of the delivered work nothing is done again: where the merged branch still stands the
+    work goes on from it, else from the trunk. A PR that is not open any more is not this life's.
+    """
+    landed = record.status == "landed"
+    head = observation.branch(record.work.branch) if record.work is not None else None
+    published, work = record.published, record.work
+    if landed and published is not None and work is not None:
+        stands = head is not None and head.sha == published.sha
+        work = work.model_copy(update={"base_sha": published.sha}) if stands else work
+        published = published if stands else None
+    return record.model_copy(
+        update={
+            "status": "unclaimed",
+            "lease": None,
+            "attempts": Attempts(),
+            "ended": None,
+            "pruned": None,
+            "work": work,
+            "published": published,
+            "projections": _projections(record, observation, landed),
+        }
+    )
+
+
+def _projections(record: Record, observation: Observation, landed: bool) -> Projections:
+    at = record.projections
+    pull = next((p for p in observation.pulls if p.number == at.pr_number), None)
+    return at if not landed and pull is not None and pull.state == "OPEN" else Projections()
