@@ -72,6 +72,8 @@ class Written:
     event: str
     changes: tuple[Change, ...] = ()
     effect: EffectState | None = None
+    stands_at: str | None = None
+    """The commit that a checkpoint's maker says it stands on."""
     along: Callable[[], Awaitable[Along]] | None = None
     """Makes what moves along, once it is known that the write may be tried."""
 
@@ -137,7 +139,8 @@ class Holding:
                 progressed(record, _made_at(admitted.checkpoint, request.at), request.status, view.observation)
             )
             at = f", at {request.at}" if request.at else ""
-            return Written(after, f"checkpoint, {request.status}{at}", admitted.changes)
+            stands_at = admitted.checkpoint.checkpoint_sha_or_snapshot
+            return Written(after, f"checkpoint, {request.status}{at}", admitted.changes, stands_at=stands_at)
 
         answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to="checkpoint")
         return answer
@@ -322,7 +325,7 @@ class Holding:
 
     def _answer(self, view: View, built: Written, evidence: EvidenceRequest | None) -> WriteAnswer:
         record = built.record
-        hardness = is_hard(record, view.observation)
+        hardness = is_hard(record, view.observation, stands_at=built.stands_at)
         soft = hardness.missing if isinstance(hardness, Soft) else ()
         criteria = criteria_of(view, record, evidence) if evidence is not None else ()
         return WriteAnswer(

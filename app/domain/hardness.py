@@ -7,6 +7,7 @@ belongs to the release boundary). A soft checkpoint is no error: it says what is
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.domain.checkpoint_gap import keeps_the_work
 from app.domain.decide import ticket_pull
 from app.domain.observation import Observation
 from app.domain.record import TERMINAL, Record
@@ -24,9 +25,12 @@ class Soft:
     missing: tuple[str, ...]
 
 
-def is_hard(record: Record, observation: Observation) -> Hard | Soft:
-    """Judges the checkpoint that `record` holds against what GitHub shows now."""
-    missing = tuple(name for name, holds in CONDITIONS.items() if not holds(record, observation))
+def is_hard(record: Record, observation: Observation, *, stands_at: str | None = None) -> Hard | Soft:
+    """Judges the checkpoint that `record` holds against what GitHub shows now. `stands_at`: the commit its maker says
+    it stands on, where it says; one that is not published exists on its machine alone.
+    """
+    left_behind = () if keeps_the_work(record, stands_at) else ("code_on_remote",)
+    missing = tuple(name for name, holds in CONDITIONS.items() if name in left_behind or not holds(record, observation))
     return Soft(missing) if missing else Hard()
 
 

@@ -30,7 +30,7 @@ def progressed(record: Record, sent: Checkpoint, status: Status, observation: Ob
     updated = updated.model_copy(update={"checkpoint": checkpoint})
     keeps = keeps_the_work(updated, sent.checkpoint_sha_or_snapshot)
     updated = saved(updated, now=observation.now) if keeps else updated
-    hard = keeps and not isinstance(is_hard(updated, observation), Soft)
+    hard = not isinstance(is_hard(updated, observation, stands_at=sent.checkpoint_sha_or_snapshot), Soft)
     attempts = gates.after_progress(record.attempts, record.checkpoint, checkpoint, hard=hard, now=observation.now)
     return updated.model_copy(update={"attempts": attempts})
 
