@@ -34,6 +34,8 @@ ROOMS = {
     "keys": Room("app.service.cli", "server", "Make the operator's keys."),
     "rebuild": Room("app.service.rebuild_cli", "server", "Begin a frozen ticket's ledger anew, by a person's word."),
     "doctor": Room("app.doctor.cli", "server", "Try on a sandbox repository whether GitHub behaves as relied on."),
+    "approve": Room("app.service.effect_cli", "server", "Let a holder do one effect that cannot be undone."),
+    "resolve": Room("app.service.effect_cli", "server", "Say how an effect ended that nobody knows the end of."),
     "demo": Room("app.drill.cli", "server,emulator,drill", "Play the story of a recovery on a GitHub on this machine."),
     "audit": Room("app.drill.audit.cli", "drill", "Look for contradictions between tickets and their ledgers."),
     "emulator": Room("app.emulator.__main__", "emulator", "Run a GitHub on this machine."),

@@ -12,6 +12,7 @@ from app.controller.briefing import brief_of
 from app.controller.claiming import Claiming
 from app.controller.clock import Clock
 from app.controller.database import Database
+from app.controller.effect_decisions import Decision, EffectDecisions
 from app.controller.effecting import Effecting
 from app.controller.git_gate import GitGate
 from app.controller.heartbeats import Heartbeats
@@ -45,6 +46,7 @@ from app.domain.brief import Brief
 from app.domain.child_api import NamedChildRequest, RespawnRequest, ResultRequest, SpawnRequest
 from app.domain.effect_api import EffectDispatch, EffectIntent, EffectList, EffectLook, EffectOutcome
 from app.domain.effect_journal import due
+from app.domain.effect_state import EffectState
 from app.domain.keys import TicketKey
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.rebuild import Rebuild
@@ -95,6 +97,7 @@ class Controller:
         self._claiming = Claiming(self._views, journal, actor, keys, authors, pokes, resume=resume)
         self._holding = Holding(self._views, journal, projector, heartbeats, witnessing, pokes)
         self._gate = GitGate(self._views, self._holding, heartbeats, witnessing, pokes)
+        self._effect_decisions = EffectDecisions(self._views, journal)
         self._effecting = Effecting(self._views, self._holding, Prober(http_get or HttpGet()))
         self._parenting = Parenting(self._views, self._holding, pokes)
         rounds = Rounds(self._views, journal, actor, projector, Reporter(projector), authors, self._effecting)
@@ -279,6 +282,17 @@ class Controller:
         with counting("result"):
             async with self._telling(owner, name, ticket):
                 return await self._parenting.result(owner, name, ticket, claims, request)
+
+    async def decide_effect(
+        self, owner: str, name: str, ticket: TicketId, event: str, decision: Decision
+    ) -> EffectState:
+        """Write down what a person decided about an effect. Raises Refused, GitHubError."""
+        self._require_writes()
+        with counting("effect"):
+            async with _naming(ticket):
+                state = await self._effect_decisions.decide(owner, name, ticket, event, decision)
+        await self._pokes.poke(str(TicketKey(f"{owner}/{name}", ticket)))
+        return state
 
     async def start_up(self) -> None:
         """Poke every ticket in progress, whatever events were lost. Failures are logged; the sweep comes again."""

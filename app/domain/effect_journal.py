@@ -71,7 +71,7 @@ def intended(record: Record, lease: Lease, request: EffectIntent, *, now: dateti
         probe=request.probe.model_dump(mode="json", exclude_none=True) if request.probe is not None else None,
         intended_at=now,
     )
-    return Noted(_shrunk(_with(record, effect)), effect)
+    return Noted(_shrunk(put(record, effect)), effect)
 
 
 def dispatched(record: Record, lease: Lease, key: str, attempt: str, *, now: datetime) -> Noted | Blocked:
@@ -94,11 +94,11 @@ def dispatched(record: Record, lease: Lease, key: str, attempt: str, *, now: dat
             Code.EFFECT_NOT_APPROVED,
             f"effects of the kind {effect.kind} cannot be undone, and nobody approved {key} in generation "
             f"{record.generation}",
-            f"a person with write permission comments `/recovery approve {key}`; then run the same command again",
+            "a person approves it (`agent-recovery approve`, docs/effects.md); then run the same command again",
             generation=record.generation,
         )
     effect = effect.model_copy(update={"state": "dispatching", "attempt": attempt, "dispatched_at": now})
-    return Noted(_with(record, effect), effect, go=True)
+    return Noted(put(record, effect), effect, go=True)
 
 
 def reported(record: Record, outcome: EffectOutcome, key: str, *, now: datetime) -> Noted | Blocked:
@@ -123,7 +123,7 @@ def reported(record: Record, outcome: EffectOutcome, key: str, *, now: datetime)
         note=_told(outcome.note, MAX_NOTE),
     )
     effect = _settled(effect, outcome.outcome, result, now)
-    return Noted(_shrunk(_with(record, effect)), effect)
+    return Noted(_shrunk(put(record, effect)), effect)
 
 
 def seen(record: Record, key: str, sighting: Sighting, *, now: datetime) -> Noted | Blocked:
@@ -146,7 +146,7 @@ def seen(record: Record, key: str, sighting: Sighting, *, now: datetime) -> Note
             result = before.model_copy(update={"by": "probe", "note": _told(note, MAX_NOTE)})
             counted = {"probes": effect.probes + 1, "probed_at": now}
             effect = _settled(effect, "unknown", result, now).model_copy(update=counted)
-    return Noted(_shrunk(_with(record, effect)), effect)
+    return Noted(_shrunk(put(record, effect)), effect)
 
 
 def interrupted(record: Record, *, now: datetime) -> Record:
@@ -186,8 +186,8 @@ def blocker(effect: Effect) -> str:
         looked = "it has no probe; "
     name = f"{effect.key} ({effect.kind})" if effect.kind else effect.key
     return (
-        f"effect {name} is unknown: {looked}{why}. Do not run it again; a person finds out and answers "
-        f"`/recovery resolve {effect.key} done` or `not-done`"
+        f"effect {name} is unknown: {looked}{why}. Do not run it again; a person finds out how it ended and says so "
+        "(`agent-recovery resolve`, docs/effects.md)"
     )
 
 
@@ -206,18 +206,19 @@ def digest(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
+def put(record: Record, effect: Effect) -> Record:
+    """The record with this effect as it is now, whatever was known of its key."""
+    others = tuple(e for e in record.effects if e.key != effect.key)
+    shrunk = digest(effect.key)
+    keys = {d: outcome for d, outcome in record.effect_keys.items() if d != shrunk}
+    return record.model_copy(update={"effects": (*others, effect), "effect_keys": keys})
+
+
 # --- parts ---------------------------------------------------------------------------------------------------------
 
 
 def _own(effect: Effect, lease: Lease) -> bool:
     return effect.identity == (lease.generation, lease.nonce)
-
-
-def _with(record: Record, effect: Effect) -> Record:
-    others = tuple(e for e in record.effects if e.key != effect.key)
-    shrunk = digest(effect.key)
-    keys = {d: outcome for d, outcome in record.effect_keys.items() if d != shrunk}
-    return record.model_copy(update={"effects": (*others, effect), "effect_keys": keys})
 
 
 def _settled(effect: Effect, state: str, result: EffectResult, now: datetime) -> Effect:

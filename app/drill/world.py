@@ -187,15 +187,8 @@ class World:
             f"the {name}",
             [sys.executable, "-m", "app.cli", "serve"],
             cwd=folder,
-            env=clean_environment(
-                **self.keys.settings(),
-                AGENT_RECOVERY_APP_ID=str(self.app.id),
-                AGENT_RECOVERY_APP_PRIVATE_KEY_FILE=str(key),
-                AGENT_RECOVERY_GITHUB_URL=f"{self.emulator.url}/api/v3",
-                AGENT_RECOVERY_DATABASE_URL=f"sqlite:///{folder}/{self.database.name}",
-                AGENT_RECOVERY_PUBLIC_URL=url,
-                AGENT_RECOVERY_PORT=str(port),
-                **settings,
+            env=self._service_environment(
+                folder, AGENT_RECOVERY_PUBLIC_URL=url, AGENT_RECOVERY_PORT=str(port), **settings
             ),
             log=self.folder / f"{name}.log",
         )
@@ -205,6 +198,24 @@ class World:
             service.kill()
             raise
         return service
+
+    def _service_environment(self, folder: Path, **settings: str) -> dict[str, str]:
+        return clean_environment(
+            **self.keys.settings(),
+            AGENT_RECOVERY_APP_ID=str(self.app.id),
+            AGENT_RECOVERY_APP_PRIVATE_KEY_FILE=str(folder / "app.pem"),
+            AGENT_RECOVERY_GITHUB_URL=f"{self.emulator.url}/api/v3",
+            AGENT_RECOVERY_DATABASE_URL=f"sqlite:///{folder}/{self.database.name}",
+            **settings,
+        )
+
+    def operate(self, *arguments: str) -> Attempt:
+        """Runs `agent-recovery …` as the operator, beside the service; what came of it."""
+        folder = self.folder / "service"
+        environment = self._service_environment(folder)
+        return self._run(
+            environment, folder, [sys.executable, "-m", "app.cli", *arguments], "agent-recovery", arguments
+        )
 
     def wait_until_idle(self, within: float = 40.0) -> None:
         """Until the service has no ticket to look at, now or later. Raises StoryStopped when that never comes."""
@@ -256,20 +267,24 @@ class World:
 
     def command(self, person: Person, workspace: Path, *arguments: str) -> Attempt:
         """Runs `agent-recovery …` as a person, in a workspace; what came of it."""
-        return self._run(person, workspace, [sys.executable, "-m", "app.cli", *arguments], "agent-recovery", arguments)
+        environment = self.agent_environment(person)
+        return self._run(
+            environment, workspace, [sys.executable, "-m", "app.cli", *arguments], "agent-recovery", arguments
+        )
 
     def git(self, person: Person, workspace: Path, *arguments: str) -> Attempt:
         """Runs git as a person, in a workspace, with that person's own token; what came of it."""
         identity = ("-c", f"user.name={person.login}", "-c", f"user.email={person.login}@example.com")
-        return self._run(person, workspace, ["git", *identity, *arguments], "git", arguments)
+        environment = self.agent_environment(person)
+        return self._run(environment, workspace, ["git", *identity, *arguments], "git", arguments)
 
     def _run(
-        self, person: Person, workspace: Path, command: list[str], program: str, arguments: tuple[str, ...]
+        self, environment: dict[str, str], folder: Path, command: list[str], program: str, arguments: tuple[str, ...]
     ) -> Attempt:
         done = subprocess.run(
             command,
-            cwd=workspace,
-            env=self.agent_environment(person),
+            cwd=folder,
+            env=environment,
             capture_output=True,
             text=True,
             timeout=60,

@@ -11,10 +11,12 @@ from sqlalchemy import Connection, delete, func, select
 
 from app.controller.controller import Controller
 from app.controller.database import Database
+from app.controller.effect_decisions import Decision
 from app.controller.http_probe import HttpGet
 from app.controller.keyring import Keyring
 from app.controller.pokes import PokeStore
 from app.controller.tables import pokes as pokes_table
+from app.domain.effect_state import EffectState
 from app.domain.rebuild import Rebuild
 from app.domain.ticket_id import TicketId
 from app.github.budget import Meter
@@ -38,6 +40,9 @@ class Loop(Tickets, Effects, Protocol):
     """The loop as the service runs it: the calls about a ticket, the sweep of start-up, the workers."""
 
     async def start_up(self) -> None: ...
+    async def decide_effect(
+        self, owner: str, name: str, ticket: TicketId, event: str, decision: Decision
+    ) -> EffectState: ...
     async def rebuild(
         self, owner: str, name: str, ticket: TicketId, *, by: str, accept_loss: bool, dry_run: bool
     ) -> Rebuild: ...

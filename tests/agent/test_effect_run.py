@@ -237,6 +237,13 @@ def test_a_probe_on_the_command_line(text: str, fields: dict[str, Any]) -> None:
     assert effects.read_probe(text).model_dump(mode="json", exclude_none=True) == fields
 
 
+@pytest.mark.parametrize(("key", "kind"), [("deploy", "magic"), ("-deploy", "tag"), ("a b", "tag"), ("k" * 65, "tag")])
+def test_what_is_no_effect_is_told_before_anything_is_asked(key: str, kind: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        effects._intent(key, kind, None)
+    assert refusal.value.blocked.code is Code.USAGE
+
+
 @pytest.mark.parametrize("text", ["", "tag", "tag v1", "shell command=true", "tag name='v1", "{", "http url=http://a/"])
 def test_what_is_no_probe_on_the_command_line(text: str) -> None:
     with pytest.raises(Refused) as refusal:

@@ -198,7 +198,12 @@ A lease that ends leaves what was dispatching unknown and gives up what was only
 nothing can have been done under it. A probe that finds the effect confirms it. One that finds nothing concludes
 nothing; it is run again after 1, 4, 16, 64 … minutes, at most a day, and meanwhile the effect is a blocker for a
 person, told once on the ticket's PR. So is an unknown effect without a probe. What cannot be undone is never begun
-before a person approved that very effect in that generation (`effect_not_approved`)."""
+before a person approved that very effect in that generation (`effect_not_approved`).
+
+A person's word is written down by the operator of the App, beside the service; the one whose word it is is recorded:
+
+    agent-recovery approve acme/shop --ticket 42 --effect deploy-42 --by olive
+    agent-recovery resolve acme/shop --ticket 42 --effect deploy-42 --done --by olive      # or --not-done"""
 
 
 if __name__ == "__main__":

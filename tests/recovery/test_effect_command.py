@@ -152,26 +152,26 @@ def test_a_successor_elsewhere_runs_nothing_and_without_a_probe_nobody_concludes
         assert late.exit_code == 3
         brief = told(second.command("brief", str(TICKET), "--json"))
         assert sum("is unknown: it has no probe" in blocker for blocker in brief["blockers"]) == 2
+        word = ("--ticket", str(TICKET), "--effect", "four", "--by", "olive")
+        said = world.operate("resolve", REPOSITORY, *word, "--done", "--json")
+        assert (said.exit_code, told(said)["state"]) == (0, "confirmed"), said
+        code, answer = second.effect("four")
+        assert (code, answer["ran"], answer["effect"]["by"]) == (0, False, "person")
+        assert world.operate("resolve", REPOSITORY, *word, "--not-done").exit_code == 2
         assert second.command("handoff").exit_code == 0
 
 
-def test_wrong_calls_do_nothing(world: World, tmp_path: Path) -> None:
+def test_what_cannot_be_undone_waits_for_a_person_and_a_dry_run_does_nothing(world: World, tmp_path: Path) -> None:
     with served(Target(lambda: None)) as target:
         agent = Agent(world, world.third, tmp_path / "third", target)
         agent.claim()
-        for wrong in (
-            ("--kind", "magic"),
-            ("--probe", "shell command=true"),
-            ("--probe", "tag"),
-            ("--probe", "tag v1"),
-        ):
-            code, answer = agent.effect("six", *wrong)
-            assert (code, answer["error"]["code"]) == (2, "usage")
         code, answer = agent.effect("six", "--kind", "deploy.production")
         assert (code, answer["error"]["code"]) == (4, "effect_not_approved")
         code, answer = agent.effect("seven", "--dry-run")
         assert (code, answer["dry_run"]["effect"]) == (0, "seven")
         assert target.done == []
-        listed = told(agent.command("effect", "list", "--json"))
-        assert [e["state"] for e in listed["effects"] if e["key"] in ("six", "seven")] == ["intended"]
-        assert agent.command("handoff").exit_code == 0
+        word = ("--ticket", str(TICKET), "--effect", "six", "--by", "olive")
+        assert world.operate("approve", REPOSITORY, *word).exit_code == 0
+        target.answers = True
+        code, answer = agent.effect("six", "--kind", "deploy.production")
+        assert (code, answer["ran"], len(target.done)) == (0, True, 1)

@@ -1,0 +1,61 @@
+"""Writing down what a person decided about an effect.
+
+What if it happened and we did not hear: the same word again finds it decided and says so. What if two of us do it: the
+ledger's compare-and-set lets one through. No lease is involved: a person's word counts whoever holds the ticket.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from app.controller.briefing import frozen_refusal
+from app.controller.holding import require_writable
+from app.controller.journal import Journal, Journaled
+from app.controller.view import Views
+from app.domain.effect_journal import Noted
+from app.domain.effect_state import EffectState, state_of
+from app.domain.outcome import Blocked, Code, Refused
+from app.domain.record import Record
+from app.domain.ticket_id import TicketId
+from app.ledger.api import Undecided
+
+TRIES = 5
+Decision = Callable[[Record, datetime], Noted | Blocked]
+
+
+class EffectDecisions:
+    """Persons' decisions about effects of tickets in progress."""
+
+    def __init__(self, views: Views, journal: Journal) -> None:
+        self._views = views
+        self._journal = journal
+
+    async def decide(self, owner: str, name: str, ticket: TicketId, event: str, decision: Decision) -> EffectState:
+        """Write the decision down. Raises Refused with what stands in the way, and GitHubError."""
+        for _ in range(TRIES):
+            view = await self._views.look(owner, name, ticket)
+            if view.frozen is not None:
+                raise Refused(frozen_refusal(view))
+            require_writable(view)
+            standing = view.standing
+            if standing is None or standing.place != "active" or standing.unborn:
+                raise Refused(
+                    Blocked(
+                        Code.NOT_FOUND, f"#{ticket} is no ticket in progress", "check the repository and the number"
+                    )
+                )
+            noted = decision(standing.record, view.now)
+            if isinstance(noted, Blocked):
+                raise Refused(noted)
+            outcome = await self._journal.write(view, standing, noted.record, event, when=view.now)
+            if isinstance(outcome, Journaled):
+                return state_of(noted.effect)
+            if isinstance(outcome, Undecided):
+                break
+        raise Refused(
+            Blocked(
+                Code.UNAVAILABLE,
+                "it is not known whether the decision was written down",
+                "run the same command again: it says whether it was",
+                retryable=True,
+            )
+        )

@@ -1,0 +1,53 @@
+"""What a person decides about an effect: that it may be done although it cannot be undone, or how an unknown one ended.
+
+The word of a person alone does this; a token proves an account. Pure.
+"""
+
+from datetime import datetime
+
+from app.domain.effect import EffectResult, needs_approval
+from app.domain.effect_journal import Noted, find, put
+from app.domain.model import instant_text
+from app.domain.outcome import Blocked, Code
+from app.domain.record import Record
+
+
+def approved(record: Record, key: str, *, by: str, now: datetime) -> Noted | Blocked:
+    """The person `by` approves this very effect in the present generation. It must be intended already, so that the
+    person knows what it is; approvals of earlier generations are void and go.
+    """
+    effect = find(record, key)
+    if effect is None or effect.state != "intended":
+        known = f"it is {effect.state}" if effect is not None else "no holder intends it"
+        return Blocked(
+            Code.NOT_FOUND,
+            f"there is nothing to approve about the effect {key}: {known}",
+            "its holder says first what it means to do: `agent-recovery effect run`",
+        )
+    if not needs_approval(effect.kind):
+        return Blocked(
+            Code.USAGE, f"effects of the kind {effect.kind} need no approval", "nothing has to be done: it may be run"
+        )
+    present = tuple(a for a in record.approvals if a.get("generation") == record.generation and a.get("effect") != key)
+    approval = {"effect": key, "generation": record.generation, "by": by, "at": instant_text(now)}
+    return Noted(record.model_copy(update={"approvals": (*present, approval)}), effect)
+
+
+def resolved(record: Record, key: str, *, done: bool, by: str, now: datetime) -> Noted | Blocked:
+    """The person `by` found out how an unknown effect ended: it happened, or it did not and never will."""
+    effect = find(record, key)
+    if effect is None:
+        return Blocked(
+            Code.NOT_FOUND, f"the effect {key} was never intended", "the ticket's handoff comment names its effects"
+        )
+    if effect.state != "unknown":
+        return Blocked(
+            Code.USAGE,
+            f"the effect {key} is {effect.state}: there is nothing to resolve",
+            "only an unknown effect waits for a person",
+        )
+    before = effect.result or EffectResult(by="person")
+    result = before.model_copy(update={"by": "person", "note": f"{by} found out and said so"})
+    state = "confirmed" if done else "failed_no_effect"
+    settled = effect.model_copy(update={"state": state, "result": result, "settled_at": now})
+    return Noted(put(record, settled), settled)

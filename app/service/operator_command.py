@@ -1,0 +1,81 @@
+"""What the operator's commands share: they run beside the service, with its settings and its database.
+
+A person at the operator's terminal is the person whose word the ownership protocol asks for; who it was is recorded.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable
+from typing import NoReturn, TypeVar
+
+import typer
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.domain.outcome import Code, Exit, Refused, exit_code
+from app.domain.plain_text import one_line
+from app.domain.ticket_id import TicketId, ticket_id
+from app.github.errors import GitHubError
+from app.service.logs import set_up_logs
+from app.service.running import Loop, make_parts
+from app.service.settings import BadSettings, Settings, load_settings
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}/[A-Za-z0-9._-]{1,100}")
+_LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}")
+
+T = TypeVar("T")
+
+
+def ticket_named(repository: str, ticket: str, by: str, as_json: bool) -> TicketId:
+    """The ticket of a well-formed call. Ends the program where the call is none."""
+    number = ticket_id(ticket)
+    if number is None or not _REPOSITORY.fullmatch(repository) or not _LOGIN.fullmatch(by):
+        words = "OWNER/NAME, --ticket N and --by LOGIN name a repository, an Issue and a person on GitHub"
+        stop(Exit.USAGE, Code.USAGE.value, words, "correct the call", as_json)
+    return number
+
+
+def carried_out(work: Callable[[Loop], Awaitable[T]], as_json: bool) -> T:
+    """What `work` comes to with the service's parts. Ends the program with the code that goes with what went wrong."""
+    try:
+        settings = load_settings()
+    except BadSettings as bad:
+        stop(Exit.USAGE, Code.USAGE.value, str(bad), "set what `serve` needs: docs/configuration.md", as_json)
+    set_up_logs()
+    try:
+        return asyncio.run(_with_parts(settings, work))
+    except Refused as refused:
+        blocked = refused.blocked
+        stop(exit_code(blocked.code), blocked.code.value, blocked.reason, blocked.remedy, as_json)
+    except GitHubError as error:
+        stop(Exit.UNAVAILABLE, Code.UNAVAILABLE.value, one_line(str(error)), "run the same command again", as_json)
+    except SQLAlchemyError as error:
+        words = f"the database cannot be used ({type(error).__name__})"
+        stop(Exit.USAGE, Code.USAGE.value, words, "check AGENT_RECOVERY_DATABASE_URL", as_json)
+
+
+async def _with_parts(settings: Settings, work: Callable[[Loop], Awaitable[T]]) -> T:
+    parts = make_parts(settings)
+    try:
+        return await work(parts.loop)
+    finally:
+        await parts.github.aclose()
+        await asyncio.to_thread(parts.database.close)
+
+
+def stop(code: int, name: str, words: str, remedy: str, as_json: bool) -> NoReturn:
+    """Tells what went wrong, as JSON where that was asked for, and ends the program."""
+    if as_json:
+        error = {
+            "code": name,
+            "message": words,
+            "next_action": remedy,
+            "retryable": code == Exit.UNAVAILABLE,
+            "holder": None,
+            "generation": None,
+        }
+        typer.echo(json.dumps({"error": error}, indent=2))
+    else:
+        typer.echo(words, err=True)
+        typer.echo(f"next: {remedy}", err=True)
+    raise typer.Exit(code)
