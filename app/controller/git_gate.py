@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from app.controller.briefing import frozen_refusal
 from app.controller.heartbeats import Heartbeats, Holder
 from app.controller.holding import Holding, require_own, require_writable
+from app.controller.journal import record_full
 from app.controller.pokes import PokeStore
 from app.controller.view import View, Views
 from app.controller.witnessing import Witnessing
@@ -37,7 +38,7 @@ from app.github.pack import NewObject
 from app.github.relayed_push import PushReport, PushRequest
 from app.github.repository import Repository
 from app.ledger.api import Standing
-from app.ledger.codec import Draft, blob_bytes, commit_bytes, tree_bytes
+from app.ledger.codec import Draft, NotStorable, blob_bytes, commit_bytes, tree_bytes
 
 MAX_TRIES = 10
 UNMOVED_TRIES = 3
@@ -130,13 +131,16 @@ class GitGate:
         if passed.writes_ledger:
             return _Sending(base, next(command.new for command in request.commands if command.ref == own))
         ttl, published = (view.usable_policy or Policy()).lease.ttl, standing.record.published
-        made, commit = view.ledger.drafted(
-            standing,
-            pushed(standing.record, lease, passed.published, ttl=ttl, now=view.now),
-            f"pushed {passed.published[:12]} through the service" if passed.published else "a head set aside",
-            code_parent=passed.published or (published.sha if published else None),
-            when=view.now,
-        )
+        try:
+            made, commit = view.ledger.drafted(
+                standing,
+                pushed(standing.record, lease, passed.published, ttl=ttl, now=view.now),
+                f"pushed {passed.published[:12]} through the service" if passed.published else "a head set aside",
+                code_parent=passed.published or (published.sha if published else None),
+                when=view.now,
+            )
+        except NotStorable as full:
+            raise Refused(record_full(full)) from full
         objects = (
             NewObject("blob", blob_bytes(made.record_text)),
             NewObject("tree", tree_bytes(made.record_text)),

@@ -358,7 +358,7 @@ def require_writable(view: View) -> None:
             Blocked(
                 Code.NO_POLICY,
                 "the repository has no usable policy on its default branch any more",
-                "mend .github/agent-recovery.yml on the default branch; `agent-recovery push` works meanwhile",
+                "mend .github/agent-recovery.yml on the default branch; pushes with a GitHub token work meanwhile",
                 retryable=True,
             )
         )
@@ -367,7 +367,7 @@ def require_writable(view: View) -> None:
             Blocked(
                 Code.MODE_OBSERVE,
                 "the policy says mode: observe now, so nothing is written",
-                "set mode: repair in .github/agent-recovery.yml; `agent-recovery push` works meanwhile",
+                "set mode: repair in .github/agent-recovery.yml; pushes with a GitHub token work meanwhile",
                 retryable=True,
             )
         )

@@ -78,9 +78,14 @@ class Journal:
                 when=when,
             )
         except NotStorable as full:
-            reason, remedy = f"the ticket's record cannot be written: {full}", "a person has to look at its ledger"
-            raise Refused(Blocked(Code.RECORD_FULL, reason, remedy)) from full
+            raise Refused(record_full(full)) from full
         if not isinstance(outcome, Won):
             return outcome
         await self._witnessing.saw(view.repo, view.ledger, outcome.standing)
         return Journaled(outcome.standing, time.monotonic())
+
+
+def record_full(problem: NotStorable) -> Blocked:
+    """Why a record cannot be written even after everything that may be left out was left out."""
+    reason, remedy = f"the ticket's record cannot be written: {problem}", "a person has to look at its ledger"
+    return Blocked(Code.RECORD_FULL, reason, remedy)

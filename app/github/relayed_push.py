@@ -129,8 +129,18 @@ class PushReport:
         return tuple(dict.fromkeys(reason for reason in found if reason))
 
     def about(self, commands: Sequence[Command]) -> "PushReport":
-        """The same as far as it is about these commands."""
-        return replace(self, refs={command.ref: self.refs.get(command.ref) for command in commands})
+        """The same as far as it is about these commands. Where one only fell with another that is left out, the reason
+        of that one is told.
+        """
+        named = {command.ref for command in commands}
+        others = [f"{ref}: {reason}" for ref, reason in self.refs.items() if reason and ref not in named]
+        shown = {command.ref: self.refs.get(command.ref) for command in commands}
+        if others:
+            shown = {
+                ref: f"{reason}; {others[0]}" if reason and "atomic" in reason else reason
+                for ref, reason in shown.items()
+            }
+        return replace(self, refs=shown)
 
     def written(self, *, is_banded: bool) -> bytes:
         """As a pusher's git reads it."""

@@ -128,6 +128,12 @@ def test_a_report_is_read_and_shown_without_our_own_command(is_banded: bool) -> 
     assert shown.said == (b"Resolving deltas\n" if is_banded else b"")
 
 
+def test_what_fell_with_our_own_command_tells_its_reason() -> None:
+    found = PushReport({BRANCH: "atomic push failure", "refs/tags/v1": "hook declined", LEDGER: "hidden ref"})
+    told = found.about([Command(BRANCH, A, B), Command("refs/tags/v1", A, B)])
+    assert told.refs == {BRANCH: f"atomic push failure; {LEDGER}: hidden ref", "refs/tags/v1": "hook declined"}
+
+
 @pytest.mark.parametrize(
     "raw",
     [b"", FLUSH, report("unpack ok"), report("unpack ok", f"ok {BRANCH}"), report(f"ok {BRANCH}", f"ok {LEDGER}")],
