@@ -39,8 +39,8 @@ from app.domain.fencing import head_of
 from app.domain.hardness import Soft, is_hard
 from app.domain.keys import TicketKey
 from app.domain.outcome import Blocked, Code, Refused
-from app.domain.policy import Mode
-from app.domain.progress import handed_off, progressed, recovered
+from app.domain.policy import Mode, Policy
+from app.domain.progress import alive, handed_off, progressed, recovered
 from app.domain.record import Answered, Lease, Record
 from app.domain.ticket_id import TicketId
 from app.domain.token import Claims
@@ -292,7 +292,8 @@ class Holding:
                 answer=answer.model_dump(mode="json"),
                 to=to,
             )
-            record = built.record.model_copy(update={"requests": built.record.with_answer(entry)})
+            kept = alive(built.record, ttl=(view.usable_policy or Policy()).lease.ttl, now=view.now)
+            record = kept.model_copy(update={"requests": kept.with_answer(entry)})
             along = await built.along() if built.along is not None else Along()
             outcome = await self._journal.write(
                 view,

@@ -1,6 +1,6 @@
 """What a holder's word makes of the record: a checkpoint, and the evidence that ends a recovery."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from app.domain import gates
 from app.domain.admission import stored_size
@@ -12,7 +12,7 @@ from app.domain.effect_journal import interrupted
 from app.domain.hardness import Soft, is_hard
 from app.domain.observation import Observation
 from app.domain.outcome import Blocked, Code
-from app.domain.record import Lease, Published, Record, Status
+from app.domain.record import FINISHED, Lease, Published, Record, Status
 from app.domain.settling import Made, settle
 
 
@@ -33,6 +33,18 @@ def progressed(record: Record, sent: Checkpoint, status: Status, observation: Ob
     hard = not isinstance(is_hard(updated, observation, stands_at=sent.checkpoint_sha_or_snapshot), Soft)
     attempts = gates.after_progress(record.attempts, record.checkpoint, checkpoint, hard=hard, now=observation.now)
     return updated.model_copy(update={"attempts": attempts})
+
+
+def alive(record: Record, *, ttl: timedelta, now: datetime) -> Record:
+    """The record after any write of its holder, if it still has one: a lease that nobody took over is renewed by every
+    write, also past its expiry (the ownership protocol, R15), without a commit of its own.
+    """
+    lease = record.lease
+    if lease is None or record.status in FINISHED:
+        return record
+    renewed = {"expires_at": now + ttl, "renewed_at": now, "renewals_seen": record.renewals}
+    attempts = gates.after_life(record.attempts, now=now)
+    return record.model_copy(update={"lease": lease.model_copy(update=renewed), "attempts": attempts})
 
 
 def handed_off(record: Record, *, now: datetime) -> Record:

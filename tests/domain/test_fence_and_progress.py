@@ -11,7 +11,7 @@ from app.domain.fence import not_ready, other_request, out_of_order, present_lea
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
 from app.domain.observation import CheckRun, Observation
 from app.domain.outcome import Blocked, Code
-from app.domain.progress import handed_off, progressed, recovered
+from app.domain.progress import alive, handed_off, progressed, recovered
 from app.domain.record import Answered, Attempts, Lease, Permit, Published, Record, Target, Work
 from app.domain.token import Claims
 
@@ -103,6 +103,16 @@ def test_what_was_not_sent_stays_and_what_is_too_large_is_refused() -> None:
     grown = progressed(_changed(checkpoint=Checkpoint(objective=half)), Checkpoint(current_diff=half), "working", SEEN)
     assert isinstance(grown, Blocked)
     assert grown.code is Code.CHECKPOINT_TOO_LARGE
+
+
+def test_every_write_of_the_holder_renews_its_lease_also_past_its_expiry() -> None:
+    kept = alive(RECORD.model_copy(update={"renewals": 3}), ttl=timedelta(minutes=15), now=NOW)
+    assert kept.lease is not None
+    assert kept.identity == RECORD.identity
+    assert (kept.lease.expires_at, kept.lease.renewed_at) == (NOW + timedelta(minutes=15), NOW)
+    assert (kept.lease.renewals_seen, kept.attempts.alive_at) == (3, NOW)
+    for record in (RECORD.model_copy(update={"lease": None}), RECORD.model_copy(update={"status": "completed"})):
+        assert alive(record, ttl=timedelta(minutes=15), now=NOW) == record
 
 
 def test_a_handoff_leaves_nobody_and_no_attempts() -> None:
