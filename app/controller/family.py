@@ -69,7 +69,8 @@ class Families:
             usable = await self._usable(repo, ledger, child, judged)
             if isinstance(usable, Standing):
                 standings[name] = usable
-                seen[name] = await self._seen(repo, usable, results.get(name, {}), policy or Policy(), now)
+                result = await self._result(ledger, usable, results.get(name, {}))
+                seen[name] = await self._seen(repo, usable, result, policy or Policy(), now)
             else:
                 seen[name] = usable
         return Family(seen, standings, await self._bases(standing.record, base_holds))
@@ -94,15 +95,29 @@ class Families:
             return Unseen(f"its ledger is not where it was: {verdict.reason}")
         return judged
 
+    async def _result(self, ledger: ApiLedger, standing: Standing, results: Mapping[int, str]) -> str | Unseen | None:
+        """The commit in which an ended child gave its result: what the result's ref points to, where that is a sound
+        commit of this very ledger with this very result. Others may have written above it since.
+        """
+        record = standing.record
+        sha = results.get(record.generation)
+        if record.result is None or sha is None:
+            return None
+        chain = {*(entry.sha for entry in standing.entries), *standing.earlier}
+        there = await ledger.at(record.ticket_id, sha) if sha in chain else None
+        if isinstance(there, Standing) and there.record.result == record.result:
+            return sha
+        return Unseen(f"the ref of its result was moved to {sha}")
+
     async def _seen(
-        self, repo: Repository, standing: Standing, results: Mapping[int, str], policy: Policy, now: datetime
+        self, repo: Repository, standing: Standing, result: str | Unseen | None, policy: Policy, now: datetime
     ) -> Seen:
         record, lease = standing.record, standing.record.lease
         beat = None
         if lease is not None:
             holder = Holder(repo.id, str(record.ticket_id), lease.generation, lease.nonce)
             beat = await self._heartbeats.last_seen(holder)
-        return Seen(record, standing.entry.sha, liveness(record, policy, now=now, heartbeat_at=beat), results)
+        return Seen(record, liveness(record, policy, now=now, heartbeat_at=beat), result)
 
     async def _bases(self, parent: Record, base_holds: BaseHolds) -> dict[str, bool]:
         """Whether the parent's published head contains the commits its children started from."""

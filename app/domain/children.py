@@ -18,14 +18,13 @@ from app.domain.shown_child import ChildState, ShownChild
 
 @dataclass(frozen=True)
 class Seen:
-    """A child's ledger as it stands: its record, its head, how its holder does. `results`: generation → the commit that
-    the result ref of this generation points to.
+    """A child's ledger as it stands: its record, how its holder does. `result`: of one that ended, the ledger commit
+    that its result was given in, as the ref of the result keeps it; or why that ref cannot be followed.
     """
 
     record: Record
-    commit: str
     holder: Liveness
-    results: Mapping[int, str]
+    result: "str | Unseen | None" = None
 
 
 @dataclass(frozen=True)
@@ -95,16 +94,15 @@ def result_of(entry: ListedChild, seen: Seen) -> SealedResult | Blocked:
     wanted = (entry.base_sha, entry.predecessor_sha)
     if (result.base_sha, result.predecessor_sha) != wanted:
         return _stale(entry, "its result is for another snapshot than the one it is listed with")
-    kept = seen.results.get(result.generation)
-    if kept is not None and kept != seen.commit:
-        return _stale(entry, f"the ref of its result was moved to {kept}")
+    if not isinstance(seen.result, str):
+        return _stale(entry, seen.result.reason if seen.result else "the ref of its result is gone")
     known = entry.result
-    if known is not None and (known.generation, known.commit) != (result.generation, seen.commit):
+    if known is not None and (known.generation, known.commit) != (result.generation, seen.result):
         return _stale(entry, f"the ticket's record has another result of it ({known.commit})")
     merged = known.merged if known is not None else None
     return SealedResult(
         generation=result.generation,
-        commit=seen.commit,
+        commit=seen.result,
         head_sha=result.head_sha,
         outcome=result.outcome,
         merged=merged,

@@ -377,6 +377,11 @@ class ApiLedger:
         judged = await asyncio.gather(*(self._child(child, at) for child, at in heads.items()))
         return {child.name: found for child, found in zip(heads, judged, strict=True)}
 
+    async def at(self, ticket: TicketId, sha: str) -> Standing | Damaged:
+        """A ledger as it would stand with this commit as its head. Raises NotFound where that is no commit."""
+        verified = await self._verified(ticket, sha)
+        return verified if isinstance(verified, Damaged) else _standing(verified, "active", False)
+
     async def _child(self, child: Child, at: Mapping[Place, str]) -> Standing | Absent | Damaged:
         found = await self._judged_places(child, at.get("active"), at.get("done"))
         # The two places were not read at one moment: a look of its own tells what that was.

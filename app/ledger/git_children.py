@@ -5,17 +5,21 @@ A child that gave its result ended with a commit of the service, whose seal anyb
 stands above the last such seal is its holder's word and is not believed here. Fetching a ledger brings its code commit.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from app.domain.children import Seen, Unseen
 from app.domain.lease import Nobody
-from app.domain.record import FINISHED
+from app.domain.record import FINISHED, Record
 from app.domain.refs import LedgerRefs
 from app.domain.ticket_id import Child
 from app.ledger.clone import Clone, Unreachable
 from app.ledger.codec import Entry
 from app.ledger.seals import PublicKeys
 from app.ledger.verify import Sound, verify_tail
+
+MOST_ABOVE = 1000
+"""Commits above a result in its child's ledger, among which it is looked for."""
 
 
 def look_at_children(
@@ -48,14 +52,20 @@ def look_at_children(
         elif not isinstance(judged, Sound):
             seen[child.name] = Unseen("its ledger cannot be trusted")
         else:
-            seen[child.name] = Seen(judged.record, judged.head.sha, Nobody("nobody looked"), {})
-    return _with_results(clone, refs, children, seen)
+            seen[child.name] = Seen(judged.record, Nobody("nobody looked"))
+    return _with_results(clone, refs, children, seen, found)
 
 
 def _with_results(
-    clone: Clone, refs: LedgerRefs, children: Sequence[Child], seen: dict[str, Seen | Unseen]
+    clone: Clone,
+    refs: LedgerRefs,
+    children: Sequence[Child],
+    seen: dict[str, Seen | Unseen],
+    heads: Mapping[str, str],
 ) -> dict[str, Seen | Unseen] | Unreachable:
-    """Those that ended, with what the refs of their results point to."""
+    """Those that ended, with the commits that the refs of their results point to: commits of their own ledgers, each
+    with this very result.
+    """
     ended = {child: s for child in children if isinstance(s := seen[child.name], Seen) and s.record.status in FINISHED}
     if not ended:
         return seen
@@ -63,8 +73,13 @@ def _with_results(
     found = clone.remote_refs(tuple(names.values()))
     if isinstance(found, Unreachable):
         return found
-    for child, s in ended.items():
-        # A ref that is missing is as bad as one that was moved.
-        at = found.get(names[child], "nothing")
-        seen[child.name] = Seen(s.record, s.commit, s.holder, {s.record.generation: at})
+    with clone.objects() as objects:
+        for child, s in ended.items():
+            at = found.get(names[child])
+            chain = clone.first_parents(heads[refs.active(child)], MOST_ABOVE)
+            entry = objects.entry(at) if at in chain else None
+            there = entry.record if entry is not None else None
+            same = isinstance(there, Record) and there.result == s.record.result
+            problem = Unseen(f"the ref of its result was moved to {at}") if at is not None else None
+            seen[child.name] = replace(s, result=at if same else problem)
     return seen

@@ -175,6 +175,9 @@ async def test_a_result_ends_the_child_and_is_sealed_in_its_parent(world: LoopWo
     [pull] = [p for p in world.get("pulls") if p["head"]["ref"] == worker.grant.branch]
     assert not pull["draft"]
     assert world.check_runs(pushed.code_sha)[0]["conclusion"] == "success"
+    # The loop wrote above it; the result is where it was.
+    assert parent.refs()[slot] != parent.refs()[f"active/{world.ticket}.docs-1"]
+    assert (await parent.children())["docs-1"].integrable
     # Sealed: a result that is exchanged now is noticed.
     world.git(parent.agent.folder, "push", "-qf", "origin", f"HEAD:refs/agent-recovery/{slot}")
     assert (await parent.children())["docs-1"].state == "stale"

@@ -1,0 +1,183 @@
+"""A parent and its children as processes: the parent is killed, the children live on, its successor takes them in."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.drill.processes import StoryProcess
+from tests.recovery.git_world import REPO, GitWorld
+
+FIRST, SECOND = "1" * 40, "2" * 40
+AGENTS = Path(__file__).with_name("child_agents.py")
+PATIENCE_S = 120.0
+
+
+@pytest.fixture
+def git_world(tmp_path: Path) -> Iterator[GitWorld]:
+    world = GitWorld(tmp_path)
+    yield world
+    world.end()
+
+
+class Machines:
+    """Where agents run: each process in a folder and a HOME of its own."""
+
+    def __init__(self, world: GitWorld) -> None:
+        self.world = world
+        self.started: list[StoryProcess] = []
+
+    def folder(self, name: str) -> Path:
+        made = self.world.folder / "agents" / name / "work"
+        made.mkdir(parents=True)
+        return made
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        who = {f"GIT_{role}_{what}": "agent" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder.parent),
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GITHUB_TOKEN": self.world.user,
+            "AGENT_RECOVERY_URL": self.world.url,
+            "AGENT_RECOVERY_REPO": REPO,
+            **who,
+        }
+
+    def start(self, name: str, *arguments: str) -> StoryProcess:
+        folder = self.folder(name)
+        process = StoryProcess(
+            name,
+            [sys.executable, str(AGENTS), *arguments],
+            cwd=folder,
+            env=self.environment(folder),
+            log=self.world.folder / f"{name}.log",
+        )
+        self.started.append(process)
+        return process
+
+    def go(self, name: str) -> None:
+        (self.world.folder / "agents" / name / "go").touch()
+
+    def run(self, folder: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+        done = subprocess.run(
+            [sys.executable, "-m", "app.cli", *arguments, "--json"],
+            cwd=folder,
+            env=self.environment(folder),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stdout, done.stderr
+        return done.returncode, json.loads(done.stdout)
+
+    def end(self) -> None:
+        for process in self.started:
+            if process.exit_code is None:
+                process.kill()
+
+
+@pytest.fixture
+def machines(git_world: GitWorld) -> Iterator[Machines]:
+    made = Machines(git_world)
+    yield made
+    made.end()
+
+
+def _event(name: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda event: event["event"] == name
+
+
+def _states(brief: dict[str, Any]) -> dict[str, str]:
+    return {child["name"]: child["state"] for child in brief["children"]}
+
+
+def test_children_outlive_their_parent_and_are_integrated_by_its_successor(
+    git_world: GitWorld, machines: Machines
+) -> None:
+    git_world.issue("The predecessor")
+    ticket = git_world.issue()
+    parent = machines.start("parent", "parent", str(ticket), FIRST, SECOND)
+    parent.wait_for(_event("spawned"), PATIENCE_S)
+    workers = {name: machines.start(name, "worker", f"{ticket}.{name}") for name in ("old", "docs", "code")}
+    pushed = {name: w.wait_for(_event("pushed"), PATIENCE_S) for name, w in workers.items()}
+    assert pushed["docs"]["objective"] == "Write docs.txt"
+
+    # The parent dies; nobody told the children. One of them dies too, the others finish.
+    parent.kill()
+    assert all(w.exit_code is None for w in workers.values())
+    workers["code"].kill()
+    for name in ("old", "docs"):
+        machines.go(name)
+        workers[name].wait_for(_event("completed"), PATIENCE_S)
+
+    _wait_for_the_end_of(git_world, f"{ticket}.code")
+    here = machines.folder("successor")
+    code, recovered = machines.run(here, "recover", str(ticket))
+    assert code == 0, recovered
+    brief = recovered["brief"]
+    assert _states(brief) == {"old": "stale", "docs": "completed", "code": "interrupted"}, brief["children"]
+    assert brief["findings"][8]["state"] == "pending"
+    assert brief["criteria"][9]["met"] is False
+    argv = [c["argv"] for c in brief["commands"] if c["when"] == "children"]
+    assert ["agent-recovery", "child", "integrate", "docs"] in argv
+    assert ["agent-recovery", "child", "respawn", "old"] in argv
+    assert ["agent-recovery", "recover", f"{ticket}.code", "--repo", REPO] in argv
+
+    # What is stale is never integrated by itself.
+    code, refused = machines.run(here, "child", "integrate", "old")
+    assert (code, refused["error"]["code"]) == (5, "child_stale")
+    assert FIRST in refused["error"]["message"]
+    code, first = machines.run(here, "child", "integrate")
+    assert (code, first["integrated"]) == (0, "docs"), first
+    code, refused = machines.run(here, "child", "integrate")
+    assert (code, refused["error"]["code"]) == (5, "child_unfinished")
+
+    # Both others are worked on again: one goes on from what was pushed, one starts over at the present snapshot.
+    assert machines.run(here, "child", "respawn", "old")[0] == 0
+    again = {name: machines.start(f"{name}-again", "worker", f"{ticket}.{name}") for name in ("old", "code")}
+    resumed = {name: w.wait_for(_event("pushed"), PATIENCE_S) for name, w in again.items()}
+    assert resumed["code"]["sha"] == pushed["code"]["sha"]
+    assert resumed["old"]["sha"] != pushed["old"]["sha"]
+    for name, process in again.items():
+        machines.go(f"{name}-again")
+        process.wait_for(_event("completed"), PATIENCE_S)
+    assert [machines.run(here, "child", "integrate")[1]["integrated"] for _ in range(3)] == ["code", "old", None]
+
+    record = git_world.record(ticket)
+    head = git_world.ref(f"refs/heads/{record['work']['branch']}")
+    assert [child["name"] for child in record["children"]] == ["docs", "code", "old"]
+    assert record["children"][-1]["result"]["merged"] == head
+    assert {child["result"]["generation"] for child in record["children"]} == {1, 2}
+    files = {f.name for f in here.iterdir()}
+    assert {"plan.txt", "docs.txt", "code.txt", "old.txt"} <= files
+    assert not _contains(here, pushed["old"]["sha"])
+    assert len(record["checkpoint"]["integrated_child_results"]) == 3
+    code, listed = machines.run(here, "child", "list")
+    assert [(c["name"], c["state"]) for c in listed["children"]] == [
+        ("docs", "integrated"),
+        ("code", "integrated"),
+        ("old", "integrated"),
+    ]
+
+
+def _wait_for_the_end_of(world: GitWorld, child: str) -> None:
+    """Time passes until the child's lease is dead: a push that the loop sees late renews it once more."""
+    world.emulator.advance(3600)
+    deadline = time.monotonic() + PATIENCE_S
+    while (record := world.record(child))["renewals"] != record["lease"]["renewals_seen"]:
+        assert time.monotonic() < deadline, "the loop never saw the child's last push"
+        time.sleep(0.2)
+    world.emulator.advance(3600)
+
+
+def _contains(folder: Path, sha: str) -> bool:
+    done = subprocess.run(["git", "merge-base", "--is-ancestor", sha, "HEAD"], cwd=folder, check=False)
+    return done.returncode == 0
