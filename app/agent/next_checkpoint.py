@@ -40,7 +40,8 @@ def prefilled(brief: Brief) -> dict[str, Any]:
         "completed_steps": [step.model_dump(mode="json", exclude_none=True) for step in brief.completed_steps],
         "next_steps": [step.model_dump(mode="json", exclude_none=True) for step in steps],
         "accepted_decisions": list(brief.accepted_decisions),
-        "blockers": list(brief.blockers),
+        # Not the brief's: what a look found blocks as long as it is so, and no longer because somebody noted it.
+        "blockers": [],
         "pending_validation": list(brief.pending_validation),
     }
     return {**empty, **known}

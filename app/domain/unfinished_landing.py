@@ -9,6 +9,7 @@ from typing import Any
 from app.domain.branches import ticket_of_branch
 from app.domain.recovery_view import Found, RecoveryView, Verdict
 from app.domain.ticket_evidence import open_dependencies
+from app.domain.validation import VERIFY, passes
 
 
 def found(view: RecoveryView) -> Found:
@@ -39,6 +40,9 @@ def judged(view: RecoveryView) -> Verdict:
     waits = [f"#{linked.number} is open" for linked in open_dependencies(view)]
     if pull is not None and pull.mergeable == "CONFLICTING":
         waits.append(f"PR #{pull.number} conflicts with its base")
+    verify = (VERIFY,) if view.policy is not None and view.policy.verify else ()
+    if view.start_sha is not None and passes(view.record, verify, view.start_sha):
+        waits.append(f"the verify commands have not passed on exactly {view.start_sha}")
     if waits:
         return None, f"the ticket is ready and waits: {'; '.join(waits)}"
     return None, "the ticket is ready; landing is not part of this version, a person merges"

@@ -114,6 +114,10 @@ class Loop:
         self._take("checkpoint", ticket, claims, request)
         return WriteAnswer(generation=1, sequence=2, status="working")
 
+    async def validation(self, owner: str, repo: str, ticket: int, claims: Claims, request: Any) -> Any:
+        self._take("validation", ticket, claims, request)
+        return WriteAnswer(generation=1, sequence=2, status="working")
+
     async def handoff(self, owner: str, repo: str, ticket: int, claims: Claims, request: Any) -> Any:
         self._take("handoff", ticket, claims, request)
         return WriteAnswer(generation=1, sequence=2, status="unclaimed")

@@ -38,6 +38,20 @@ async def test_a_checkpoint_reaches_the_loop_with_the_claims_of_its_token(servic
     assert (call, ticket, claims.generation, request.checkpoint) == ("checkpoint", 42, 1, {"objective": "x"})
 
 
+async def test_a_validation_reaches_the_loop_and_one_without_a_snapshot_does_not(service):
+    made = {"profile": "unit", "version": "3", "validated_sha": "a" * 40, "completed": ["a"]}
+    headers = bearer(service.lease_token())
+    body = {"key": "key-00001", "seq": 1, "validation": made}
+    response = await service.http.post(PATH + "/validation", json=body, headers=headers)
+    assert response.status_code == 200
+    [(call, ticket, _, request)] = service.loop.calls
+    assert (call, ticket, request.validation.snapshot) == ("validation", 42, "a" * 40)
+    body["validation"] = {"profile": "unit", "version": "3", "completed": ["a"]}
+    response = await service.http.post(PATH + "/validation", json=body, headers=headers)
+    assert "snapshot" in error(response, 422, "usage")["message"]
+    assert len(service.loop.calls) == 1
+
+
 @pytest.mark.parametrize("call", ["evidence", "handoff", "heartbeat"])
 async def test_every_later_call_takes_the_lease_token_alone(service, call):
     body = {"key": "key-00001", "seq": 1, "head_sha": "a" * 40, "clean": True}
