@@ -6,7 +6,7 @@
 from pathlib import Path
 from typing import Any
 
-from app.agent import claiming, environment, held, recovery, show
+from app.agent import claiming, environment, held, recovery, resuming, show
 from app.agent.api import Service
 from app.agent.home import Home
 from app.agent.way_in import read_brief, way_in
@@ -58,6 +58,8 @@ def recover(
         show.warn(
             f"the checkout itself normalises {len(done.state.normalised)} files, first {done.state.normalised[0]}"
         )
+    if done.resumed is not None:
+        resuming.warn_of_base(done.resumed)
     for run in failed:
         show.warn(f"verify command ended with {run.exit_code}: {' '.join(run.command)}")
     if as_json:
@@ -74,6 +76,7 @@ def recover(
                     "verify": [run.model_dump(mode="json") for run in done.runs],
                 },
                 "evidence": done.evidence.model_dump(mode="json") if done.evidence else None,
+                "resumed": resuming.as_data(done.resumed) if done.resumed else None,
             }
         )
         return

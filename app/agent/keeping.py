@@ -8,7 +8,7 @@ nothing is stored twice.
 import threading
 import time
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from app.agent import held, holding, last_save, next_checkpoint, publishing, pushing, show, soft_checkpoints
 from app.agent.api import Service
@@ -70,6 +70,8 @@ class Keeper:
         self._status: str | None = None
         self._hears = False
         self._told_end = False
+        self._read_as: tuple[int, int, int] | None = None
+        self._told: dict[str, Any] = {}
         self._warned: set[str] = set()
 
     def start(self) -> None:
@@ -86,11 +88,19 @@ class Keeper:
     def save_soft(self, trigger: Trigger | None = None, *, debounce_s: float = 0.0) -> None:
         """A soft checkpoint now. What goes wrong is a warning."""
         try:
-            body = holding.soft_body(self.home)
+            body = self._soft_body()
             place = soft_checkpoints.Place.of(self.who)
             soft_checkpoints.save(self.home, place, body, self._moment(trigger), debounce_s=debounce_s)
         except (Refused, OSError) as problem:
             self._warn(f"no soft checkpoint: {_words(problem)}")
+
+    def _soft_body(self) -> dict[str, Any]:
+        """What next.json says, read and checked again only where the file is another."""
+        stat = self.home.path(next_checkpoint.FILE).stat()
+        known = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+        if known != self._read_as:
+            self._told, self._read_as = holding.soft_body(self.home), known
+        return self._told
 
     def save_hard(self, trigger: Trigger | None, *, always: bool = False) -> bool:
         """Brings what is committed and what next.json says into the ledger: by a push where commits are not published

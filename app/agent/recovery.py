@@ -13,7 +13,7 @@ Stages, each finished or repeated when the command is run again after a crash at
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.agent import claiming, dependencies, held, next_checkpoint, show, verify_runs, writes
+from app.agent import claiming, dependencies, held, next_checkpoint, resuming, show, verify_runs, writes
 from app.agent.api import Service
 from app.agent.environment import usage
 from app.agent.home import Home
@@ -43,19 +43,22 @@ class Progress(Message):
 
 @dataclass(frozen=True)
 class Recovered:
-    """What `recover` reports. `evidence` is None where an earlier run already posted it."""
+    """What `recover` reports. `evidence` is None where an earlier run already posted it: then `resumed` is how the
+    workspace that stands compares with the ledger and the remote.
+    """
 
     grant: Grant
     state: State
     runs: tuple[VerifyRun, ...]
     evidence: WriteAnswer | None
+    resumed: resuming.Resumed | None = None
 
 
 def recover(home: Home, service: Service, wish: claiming.Wish, way: WayIn) -> Recovered:
     """Claims the ticket and makes the workspace. Raises Refused."""
     workspace = Workspace(home)
     _refuse_unfit(home, workspace)
-    lease, grant = claiming.claim(home, service, wish, way, lambda brief: _before_fresh(home, workspace, brief))
+    lease, grant = claiming.claim(home, service, wish, way, lambda brief: _before_fresh(home, workspace, keeps=True))
     try:
         state = _workspace(home, workspace, lease)
     except UnfitRepository as unfit:
@@ -64,7 +67,8 @@ def recover(home: Home, service: Service, wish: claiming.Wish, way: WayIn) -> Re
         next_checkpoint.write(home, next_checkpoint.prefilled(grant.brief))
         _note(home, lease, "next")
     if _reached(home, lease, "evidence"):
-        return Recovered(grant, state, (), None)
+        resumed = resuming.check(home)
+        return Recovered(grant, workspace.state(), (), None, resumed)
     runs, answer = _evidence(home, service, lease, state, grant.brief)
     _note(home, lease, "evidence")
     return Recovered(grant, state, runs, answer)
@@ -82,7 +86,7 @@ def look_only(home: Home, brief: Brief) -> dict[str, Any]:
     """What `recover --dry-run` would do here. Raises Refused where it would refuse before claiming."""
     workspace = Workspace(home)
     _refuse_unfit(home, workspace)
-    _before_fresh(home, workspace, brief)
+    _before_fresh(home, workspace, keeps=False)
     return {
         "claimable": brief.claimable,
         "claimable_because": brief.claimable_because,
@@ -99,11 +103,20 @@ def _refuse_unfit(home: Home, workspace: Workspace) -> None:
         raise refuse_occupied(found)
 
 
-def _before_fresh(home: Home, workspace: Workspace, brief: Brief) -> None:
-    """A new generation starts from another commit: work that is only here must not be lost from sight."""
+def _before_fresh(home: Home, workspace: Workspace, *, keeps: bool) -> None:
+    """A new generation starts from another commit: work that is only here must not be lost from sight, nor with this
+    machine. `keeps`: its commits are kept aside before anybody is asked.
+    """
     progress = home.load(FILE, Progress)
-    if progress is not None and progress.has("workspace"):
+    if progress is None or not progress.has("workspace"):
+        return
+    try:
         workspace.refuse_losing_work()
+    except Refused:
+        lease, commits = home.load(held.FILE, held.HeldLease), workspace.unpublished()
+        if keeps and lease is not None and commits:
+            show.warn(f"its commits are kept: {resuming.keep_aside(home, lease, commits[0])}")
+        raise
 
 
 def _workspace(home: Home, workspace: Workspace, lease: held.HeldLease) -> State:

@@ -121,8 +121,7 @@ def test_lost_evidence_is_sent_again_with_the_same_key(world: World) -> None:
 
 
 def test_run_again_it_changes_nothing(world: World) -> None:
-    here = world.folder("agent")
-    world.run(here, "recover", str(TICKET))
+    here = world.holder()
     (here / ".agent-recovery" / "next.json").write_text('{"objective": "mine"}')
     sha = world.commit(here, "work.txt")
     done = world.run(here, "recover", str(TICKET), "--json")

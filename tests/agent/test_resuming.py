@@ -171,3 +171,29 @@ def test_without_the_remote_nothing_is_concluded(world: World, here: Path) -> No
     world.service.git_fault = ("git-upload-pack", "503")
     done = world.run(here, "resume", "--json")
     assert (done.code, done.json["error"]["retryable"]) == (7, True)
+
+
+def test_recover_in_a_workspace_that_stands_compares_it(world: World, here: Path) -> None:
+    published(world, here, "one.txt")
+    newer = published(world, twin(world, here), "two.txt")
+    again = world.run(here, "recover", str(TICKET), "--json")
+    assert again.code == 0, again.err
+    assert (again.json["resumed"]["resume"], again.json["workspace"]["head_sha"]) == ("fast_forward", newer)
+    theirs = published(world, world.root / "twin", "three.txt")
+    mine = world.commit(here, "mine.txt")
+    stopped = world.run(here, "recover", str(TICKET), "--json")
+    assert (stopped.code, stopped.json["error"]["resume"]) == (5, "stop")
+    assert (stopped.json["error"]["local"], stopped.json["error"]["remote"]) == (mine, theirs)
+
+
+def test_commits_of_a_lease_that_is_over_are_kept_before_anybody_is_asked(world: World, here: Path) -> None:
+    published(world, here, "one.txt")
+    mine = world.commit(here, "mine.txt")
+    world.service.dead, world.service.holder_claim = True, None
+    kept = f"refs/agent-recovery/recovered/{TICKET}/{mine}"
+    assert world.run(here, "recover", str(TICKET), "--dry-run").code == 2
+    assert world.server_ref(kept) is None
+    stopped = world.run(here, "recover", str(TICKET))
+    assert (stopped.code, world.service.generation) == (2, 1)
+    assert f"its commits are kept: {kept}" in stopped.err
+    assert world.server_ref(kept) == mine

@@ -1,11 +1,15 @@
 """What a workspace does before it goes on: the public case of a session that overwrote newer work, and the table."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.domain.observation import Issue, Observation
+from app.domain.progress import recovered
+from app.domain.record import Lease, Published, Record
 from app.domain.resume import (
     Apart,
     Comparison,
@@ -22,6 +26,9 @@ CASE = json.loads((Path(__file__).parents[1] / "fixtures" / "resumed_sessions.js
 INPUTS: dict[str, dict[str, Any]] = {case["name"]: case for case in CASE["input"]["cases"]}
 EXPECTED: dict[str, dict[str, Any]] = CASE["expected"]["cases"]
 L, P, R = "1" * 40, "a" * 40, "b" * 40
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+LEASE = Lease(generation=1, nonce="n", holder="a", login="ann", claim_id_hash="h", granted_at=NOW, expires_at=NOW)
+OBSERVATION = Observation(NOW, 1, "acme", "shop", "main", None, Issue(42, "Ripen", "", "OPEN", "ann"))
 
 
 def heads_of(case: dict[str, Any]) -> Heads:
@@ -50,6 +57,20 @@ def test_the_public_case(name: str, kind: type[Comparison]) -> None:
         assert found.restore == EXPECTED[name]["restore_sha"]
     if isinstance(found, FastForward):
         assert found.to == INPUTS[name]["remote_head"]
+
+
+def test_evidence_about_another_tree_is_no_evidence() -> None:
+    case = INPUTS["evidence_for_other_tree"]
+    record = Record(
+        ticket=42,
+        sequence=1,
+        status="recovering",
+        lease=LEASE,
+        published=Published(sha=case["head"], generation=1, nonce="n"),
+    )
+    shown = case["checkpoint"]["tests_passed_at"]
+    assert isinstance(recovered(record, LEASE, shown, OBSERVATION), Record) is EXPECTED[case["name"]]["evidence_valid"]
+    assert isinstance(recovered(record, LEASE, case["head"], OBSERVATION), Record)
 
 
 def test_results_on_an_old_base_say_nothing_about_the_trunk() -> None:

@@ -1,5 +1,7 @@
 """The moments of a checkpoint: all of them admitted by name, and what each means for a successor."""
 
+from pathlib import Path
+
 import pytest
 
 from app.domain.admission import Admitted, admit
@@ -41,6 +43,11 @@ def test_what_is_no_moment_is_left_out_and_said(value: object) -> None:
     assert isinstance(admitted, Admitted)
     assert admitted.checkpoint.trigger is None
     assert [(change.field, change.kind) for change in admitted.changes] == [("trigger", "left_out")]
+
+
+def test_the_page_on_saving_names_every_moment() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "saving.md").read_text(encoding="utf-8")
+    assert [name for name in NAMES if f"`{name}`" not in page] == []
 
 
 def test_only_waiting_changes_the_status() -> None:
