@@ -103,6 +103,10 @@ def test_the_whole_way_without_a_github_credential(world: GitWorld) -> None:
 
     told = agent.call("brief", "--json")
     assert (told.code, told.json["work"]["published_sha"]) == (0, second), told.err
+    # The branch is where it should be: this push brings the checkpoint alone.
+    assert agent.call("push").code == 0
+    assert agent.call("ready").code == 0
+    assert (world.record(ticket)["status"], world.record(ticket)["published"]["sha"]) == ("ready", second)
 
 
 def test_foreign_commits_are_adopted_or_put_aside_through_the_service(world: GitWorld) -> None:
