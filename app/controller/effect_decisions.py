@@ -4,8 +4,8 @@ What if it happened and we did not hear: the same word again finds it decided an
 ledger's compare-and-set lets one through. No lease is involved: a person's word counts whoever holds the ticket.
 """
 
-from collections.abc import Callable
 from datetime import datetime
+from typing import Protocol
 
 from app.controller.briefing import frozen_refusal
 from app.controller.holding import require_writable
@@ -19,7 +19,12 @@ from app.domain.ticket_id import TicketId
 from app.ledger.api import Undecided
 
 TRIES = 5
-Decision = Callable[[Record, datetime], Noted | Blocked]
+
+
+class Decision(Protocol):
+    """What a person decided, as a rule of the domain."""
+
+    def __call__(self, record: Record, *, now: datetime) -> Noted | Blocked: ...
 
 
 class EffectDecisions:
@@ -43,7 +48,7 @@ class EffectDecisions:
                         Code.NOT_FOUND, f"#{ticket} is no ticket in progress", "check the repository and the number"
                     )
                 )
-            noted = decision(standing.record, view.now)
+            noted = decision(standing.record, now=view.now)
             if isinstance(noted, Blocked):
                 raise Refused(noted)
             outcome = await self._journal.write(view, standing, noted.record, event, when=view.now)

@@ -17,7 +17,7 @@ EffectKey = Annotated[str, StringConstraints(pattern=EFFECT_KEY)]
 """The name of one effect within its ticket: 1 to 64 letters, digits, `.`, `_`, `-`; chosen by who wants the effect."""
 
 MAX_REMOTE_ID = 200
-MAX_NOTE = 300
+MAX_NOTE = 200
 
 
 class Kind(StrEnum):
@@ -61,7 +61,7 @@ class EffectResult(Stored):
     by: By
     exit_code: int | None = None
     remote_id: str | None = Field(default=None, max_length=MAX_REMOTE_ID)
-    note: str = Field(default="", max_length=MAX_NOTE)
+    note: str = Field(default="", max_length=2 * MAX_NOTE)
 
 
 class Effect(Stored):

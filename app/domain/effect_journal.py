@@ -20,9 +20,9 @@ from app.domain.plain_text import cut, one_line
 from app.domain.record import Lease, Record
 from app.domain.secret_shapes import redact
 
-KEPT_SETTLED = 8
+KEPT_SETTLED = 6
 """Settled effects that stay in full; older ones shrink to key and outcome."""
-MAX_UNSETTLED = 8
+MAX_UNSETTLED = 6
 MAX_KEYS = 200
 """Effects of one ticket whose keys are remembered: about 7 KiB of the record."""
 NEVER_BEGUN = "never begun: its holder was not let through, and the fence refuses it now"
@@ -222,7 +222,9 @@ def _own(effect: Effect, lease: Lease) -> bool:
 
 
 def _settled(effect: Effect, state: str, result: EffectResult, now: datetime) -> Effect:
-    return effect.model_copy(update={"state": state, "result": result, "settled_at": now})
+    settled = {"state": state, "result": result, "settled_at": now}
+    # Nobody looks for it any more, and the record is small.
+    return effect.model_copy(update=settled | ({"probe": None} if state in SETTLED else {}))
 
 
 def _interrupted(effect: Effect, now: datetime) -> Effect:

@@ -33,15 +33,9 @@ def approve(repository: Repository, ticket: Ticket, effect: Effect, by: By, as_j
     """Let the present holder do one effect that cannot be undone: this very one, in this generation."""
     number = ticket_named(repository, ticket, by, as_json)
     owner, _, name = repository.partition("/")
+    decision = partial(approved, key=effect, by=by)
     state = carried_out(
-        lambda loop: loop.decide_effect(
-            owner,
-            name,
-            number,
-            f"effect {effect} approved",
-            lambda record, now: approved(record, effect, by=by, now=now),
-        ),
-        as_json,
+        lambda loop: loop.decide_effect(owner, name, number, f"effect {effect} approved", decision), as_json
     )
     _tell(state, f"{effect} is approved; its holder runs the same command again", as_json)
 
@@ -60,10 +54,7 @@ def resolve(
     owner, _, name = repository.partition("/")
     decision = partial(resolved, key=effect, done=done, by=by)
     state = carried_out(
-        lambda loop: loop.decide_effect(
-            owner, name, number, f"effect {effect} resolved", lambda record, now: decision(record, now=now)
-        ),
-        as_json,
+        lambda loop: loop.decide_effect(owner, name, number, f"effect {effect} resolved", decision), as_json
     )
     _tell(state, f"{effect} is {state.state}", as_json)
 

@@ -20,6 +20,9 @@ from loop_world import REPO, Agent, LoopWorld, claims_of
 
 from app.controller.controller import Controller
 from app.domain.agent_api import CheckpointRequest, ClaimRequest, EvidenceRequest, Grant, HandoffRequest
+from app.domain.effect import Kind
+from app.domain.effect_api import EffectDispatch, EffectIntent, EffectOutcome
+from app.domain.effect_probe import TagProbe
 from app.domain.keys import TicketKey
 from app.domain.outcome import Refused
 from app.emulator.client import Emulator
@@ -146,6 +149,10 @@ class EndState:
     ledgers: int
     two_nonces: tuple[int, ...]
     """Generations that had more than one nonce: always none."""
+    effects: tuple[tuple[str, str], ...] = ()
+    """(key, state) of the effects in the record."""
+    carried_out: int = 0
+    """How often something was done outside Git."""
 
 
 class Play:
@@ -157,6 +164,7 @@ class Play:
         self.disturber = disturber
         self._database = world.folder / f"{secrets.token_hex(4)}.db"
         self.controller = self._start()
+        self._carried_out = 0
 
     def _start(self) -> Controller:
         return self.world.controller(database_file=self._database, transport=DisturbedTransport(self.disturber))
@@ -205,6 +213,22 @@ class Play:
         request = HandoffRequest(key="handoff-1", seq=600, reason="enough for today")
         claims = claims_of(agent.grant)
         await self.call(lambda c: c.handoff("acme", "shop", self.world.ticket, claims, request))
+
+    async def effect(self, agent: Agent, key: str, *, tells: bool = True) -> None:
+        """Make a tag through the journal of effects, as the command line does; with `tells` its end is told too."""
+        claims, place = claims_of(agent.grant), ("acme", "shop", self.world.ticket)
+        intent = EffectIntent(key=f"intend-{key}", seq=700, effect=key, kind=Kind.TAG, probe=TagProbe(name=key))
+        await self.call(lambda c: c.intend_effect(*place, claims, intent))
+        asked = EffectDispatch(key=f"dispatch-{key}", seq=701, attempt=f"attempt-{key}")
+        answer = await self.call(lambda c: c.dispatch_effect(*place, claims, key, asked))
+        if answer.effect is not None and answer.effect.go:
+            self._carried_out += 1
+            self.world.git(agent.folder, "push", "-q", "origin", f"{agent.grant.head_sha}:refs/tags/{key}")
+        if tells:
+            told = EffectOutcome(
+                key=f"result-{key}", seq=702, attempt=f"attempt-{key}", outcome="confirmed", exit_code=0
+            )
+            await self.call(lambda c: c.report_effect(*place, claims, key, told))
 
     async def settle(self) -> None:
         """Run the loop until it waits for nothing, moving GitHub's clock to each next look."""
@@ -266,6 +290,8 @@ class Play:
             recovered=len(world.get("git/matching-refs/agent-recovery/recovered/")),
             ledgers=len(world.get("git/matching-refs/agent-recovery/active/")),
             two_nonces=self._generations_with_two_nonces(),
+            effects=tuple((effect.key, effect.state) for effect in record.effects),
+            carried_out=self._carried_out,
         )
 
     def _check_runs(self) -> list[tuple[str, int, str]]:
@@ -349,6 +375,22 @@ async def handoff(play: Play) -> None:
     await play.handoff(agent)
 
 
+async def effect_run(play: Play) -> None:
+    """Something is done outside Git, journaled before and after."""
+    agent = await play.claim("claim-first")
+    play.begin()
+    await play.effect(agent, "tag-first")
+
+
+async def effect_of_the_dead(play: Play) -> None:
+    """A holder died after it did something outside Git: its successor's loop looks."""
+    agent = await play.claim("claim-first")
+    await play.effect(agent, "tag-first", tells=False)
+    play.world.emulator.advance(17 * 60)
+    play.begin()
+    await play.claim("claim-second", 1)
+
+
 async def branch_deleted(play: Play) -> None:
     """Somebody deletes the branch; its PR closes."""
     agent = await _published(play)
@@ -375,6 +417,8 @@ STORIES: dict[str, Story] = {
         checkpoint,
         ready,
         handoff,
+        effect_run,
+        effect_of_the_dead,
         branch_deleted,
         branch_forced,
     )

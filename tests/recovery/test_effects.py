@@ -1,6 +1,8 @@
 """Effects outside Git, end to end: a holder journals them, dies in between, and the loop looks what became of them."""
 
+import asyncio
 import secrets
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from loop_world import REPO, LoopWorld, claims_of
 from app.controller.controller import Controller
 from app.domain.agent_api import Grant, WriteAnswer
 from app.domain.effect_api import EffectDispatch, EffectIntent, EffectLook, EffectOutcome
+from app.domain.effect_decision import approved, resolved
 from app.domain.effect_state import EffectState
 from app.domain.keys import TicketKey
 from app.domain.outcome import Code, Refused
@@ -159,3 +162,55 @@ async def test_nothing_found_is_looked_for_again_later_and_becomes_a_persons_que
     world.emulator.advance(90_000)
     await world.settle(new.controller, turns=3)
     assert (await new.known())["v1"].state == "confirmed"
+
+
+async def test_of_many_who_ask_at_once_one_is_let_through(world: LoopWorld) -> None:
+    """Two replicas, one lease, as many attempts as a confused holder may make."""
+    agent = await holder(world)
+    await agent.intend("v1")
+    replicas = (agent.controller, world.controller())
+
+    async def ask(number: int) -> bool:
+        body = {"key": secrets.token_hex(8), "seq": 5000 + number, "attempt": f"attempt-{number}"}
+        request = EffectDispatch.model_validate(body)
+        try:
+            return _of(await replicas[number % 2].dispatch_effect(*agent._at, "v1", request)).go
+        except Refused:  # a late number, or a race that was lost too often
+            return False
+
+    assert sum(await asyncio.gather(*(ask(number) for number in range(6)))) == 1
+
+
+async def test_an_approval_counts_in_its_generation_alone(world: LoopWorld) -> None:
+    first = await holder(world)
+    await first.intend("prod", "deploy.production")
+    place = ("acme", "shop", world.ticket)
+    decision = partial(approved, key="prod", by="olive")
+    await first.controller.decide_effect(*place, "effect prod approved", decision)
+    second = await successor(world, first)
+    await second.intend("prod", "deploy.production")
+    await refused(Code.EFFECT_NOT_APPROVED, second.go("prod"))
+    await second.controller.decide_effect(*place, "effect prod approved", decision)
+    assert (await second.go("prod")).go
+
+
+async def test_a_persons_word_settles_what_nobody_knows_and_the_comment_says_it_no_more(world: LoopWorld) -> None:
+    old = await holder(world)
+    await old.intend("mail", "tag")
+    await old.go("mail")
+    new = await successor(world, old)
+    await world.settle(new.controller)
+    (asked,) = world.comments(world.ticket, "agent-recovery:report")
+    assert "mail (tag) is unknown" in asked["body"]
+    decision = partial(resolved, key="mail", done=False, by="olive")
+    state = await new.controller.decide_effect("acme", "shop", world.ticket, "effect mail resolved", decision)
+    assert (state.state, state.by) == ("failed_no_effect", "person")
+    brief = await new.controller.brief("acme", "shop", world.ticket)
+    assert not any("mail" in blocker for blocker in brief.blockers)
+    before = world.requested()
+    await world.settle(new.controller)
+    assert world.writes(before) == []
+    gone = new.controller.decide_effect(
+        "acme", "shop", 9999, "effect mail resolved", lambda r, now: decision(r, now=now)
+    )
+    await refused(Code.NOT_FOUND, gone)
