@@ -62,6 +62,25 @@ class HandedAgent:
     def call(self, *words: str) -> Outcome:
         return self.run(sys.executable, "-m", "app.cli", *words)
 
+    def call_here(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> Outcome:
+        """The same in this process, which starts no program but git and git's question for the token."""
+        from app.agent.cli import app
+
+        with monkeypatch.context() as during:
+            for name in os.environ.keys() - self.environment.keys():
+                during.delenv(name)
+            for name, value in self.environment.items():
+                during.setenv(name, value)
+            during.chdir(self.folder)
+            capsys.readouterr()
+            try:
+                app(args=list(words), standalone_mode=False)
+                code = 0
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else 1
+            said = capsys.readouterr()
+        return Outcome(code, said.out, said.err)
+
     def commit(self, name: str) -> str:
         (self.folder / name).write_text("x\n")
         assert self.run("git", "add", name).code == 0
@@ -109,43 +128,49 @@ def test_the_whole_way_without_a_github_credential(world: GitWorld) -> None:
     assert (world.record(ticket)["status"], world.record(ticket)["published"]["sha"]) == ("ready", second)
 
 
-def test_foreign_commits_are_adopted_or_put_aside_through_the_service(world: GitWorld) -> None:
+def test_foreign_commits_are_adopted_or_put_aside_through_the_service(
+    world: GitWorld, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = (monkeypatch, capsys)
     ticket = world.issue()
     agent = HandedAgent(world, world.claim(ticket))
-    assert agent.call("recover").code == 0
+    assert agent.call_here(*here, "recover").code == 0
     agent.commit("one.txt")
-    assert agent.call("push").code == 0
+    assert agent.call_here(*here, "push").code == 0
     branch = agent.grant["branch"]
     world.emulator.commit(REPO, {"by-hand.txt": "x\n"}, branch=branch)
     foreign = world.ref(f"refs/heads/{branch}")
     assert foreign is not None
     mine = agent.commit("two.txt")
-    refused = agent.call("push", "--json")
+    refused = agent.call_here(*here, "push", "--json")
     assert (refused.code, refused.json["error"]["code"]) == (5, "foreign_commits")
-    rewound = agent.call("push", "--rewind", "--json")
+    rewound = agent.call_here(*here, "push", "--rewind", "--json")
     assert rewound.code == 0, rewound.err
     assert world.ref(f"refs/heads/{branch}") == mine
     assert world.ref(f"refs/agent-recovery/recovered/{ticket}/{foreign}") == foreign
     world.emulator.commit(REPO, {"again.txt": "x\n"}, branch=branch)
     other = world.ref(f"refs/heads/{branch}")
     assert other is not None
-    adopted = agent.call("adopt", other, "--json")
+    adopted = agent.call_here(*here, "adopt", other, "--json")
     assert adopted.code == 0, adopted.err
     assert world.record(ticket)["published"]["sha"] == other
 
 
-def test_an_agent_that_lost_its_lease_is_told_so_by_its_git(world: GitWorld) -> None:
+def test_an_agent_that_lost_its_lease_is_told_so_by_its_git(
+    world: GitWorld, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = (monkeypatch, capsys)
     ticket = world.issue()
     agent = HandedAgent(world, world.claim(ticket))
-    assert agent.call("recover").code == 0
+    assert agent.call_here(*here, "recover").code == 0
     agent.commit("late.txt")
     world.take_over(ticket)
-    pushed = agent.call("push", "--json")
+    pushed = agent.call_here(*here, "push", "--json")
     assert (pushed.code, pushed.json["error"]["code"]) == (3, "stale_generation"), pushed.out
     assert "generation 2 is held by agent" in pushed.json["error"]["message"]
     assert world.ref(f"refs/heads/{agent.grant['branch']}") is None
     fresh = HandedAgent(world, agent.grant)
-    refused = fresh.call("recover", "--json")
+    refused = fresh.call_here(*here, "recover", "--json")
     assert (refused.code, refused.json["error"]["code"]) == (3, "stale_generation")
     assert list(fresh.folder.glob("*")) == []
 

@@ -137,6 +137,22 @@ def test_foreign_commits_are_named_and_not_pushed_over(world: GitWorld, agent: P
     assert branch_of(agent) == foreign
 
 
+def test_a_holder_may_rewrite_its_branch_and_nothing_that_was_published_is_lost(
+    world: GitWorld, agent: PlainGit
+) -> None:
+    before = agent.commit("one.txt")
+    assert agent.push().returncode == 0
+    agent.git("commit", "-q", "--amend", "-m", "Say it better")
+    after = agent.git("rev-parse", "HEAD")
+    assert agent.push().returncode == 1  # git itself asks for the force
+    done = agent.push(f"+HEAD:refs/heads/{agent.branch}")
+    assert done.returncode == 0, done.stderr
+    assert is_published(agent, after)
+    agent.git("clone", "-q", "--bare", "--no-tags", world.address(agent.token), "fresh.git", cwd=agent.home)
+    agent.git("fetch", "-q", "origin", agent.grant["ledger_ref"], cwd=agent.home / "fresh.git")
+    assert agent.git("cat-file", "-t", before, cwd=agent.home / "fresh.git") == "commit"
+
+
 def test_only_the_present_lease_passes(world: GitWorld) -> None:
     ticket = world.issue()
     old = world.agent(world.claim(ticket))
