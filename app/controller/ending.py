@@ -16,6 +16,7 @@ from app.controller.project import Projector
 from app.controller.view import View
 from app.domain.fencing import Head
 from app.domain.life_cycle import Because, Ending, ended, ending
+from app.github.refs import RefUpdate
 from app.ledger.api import Lost, Standing, Undecided
 
 log = structlog.get_logger()
@@ -40,7 +41,8 @@ class Endings:
         log.info("ticket ends", ticket=str(view.ticket), status=how.status, reason=how.reason)
         record = ended(standing.record, how, now=view.now)
         event = f"{how.status}: {_STORY[how.because]}"
-        return await self._journal.write(view, standing, record, event, when=view.now, to="done")
+        also = await _with_children(view, how)
+        return await self._journal.write(view, standing, record, event, when=view.now, also=also, to="done")
 
     async def after(self, view: View, standing: Standing, head: Head) -> str | Journaled | Lost | Undecided:
         """One look at an ended ticket: what came late is settled, then its images say what the record says. Returns
@@ -53,3 +55,14 @@ class Endings:
             return await self.end(view, standing, late)
         await self._projector.project(view, standing, head)
         return f"the ticket is {standing.record.status}"
+
+
+async def _with_children(view: View, how: Ending) -> tuple[RefUpdate, ...]:
+    """A ticket's children end with it, in the same update; who still works on one is fenced out (R11)."""
+    updates: list[RefUpdate] = []
+    for standing in view.family.standings.values():
+        if standing.place == "active":
+            record = ended(standing.record, how, now=view.now)
+            event = f"{how.status}: its ticket ended"
+            updates += await view.ledger.beside(standing, record, event, to="done", when=view.now)
+    return tuple(updates)

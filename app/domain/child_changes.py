@@ -101,7 +101,14 @@ def respawned(
         return contract
     same = (entry.base_sha, entry.predecessor_sha) == (contract.base_sha, contract.predecessor_sha)
     fresh = before.model_copy(
-        update={"lease": None, "status": "unclaimed", "result": None, "attempts": Attempts(), "intent": None}
+        update={
+            "lease": None,
+            "status": "unclaimed",
+            "result": None,
+            "attempts": Attempts(),
+            "intent": None,
+            "ended": None,
+        }
     )
     if not same:
         fresh = fresh.model_copy(update={"published": None, "projections": Projections(), "open": ()})

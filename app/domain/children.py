@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from app.domain.child_contract import ListedChild, SealedResult, read_listing
 from app.domain.lease import Dead, Liveness, Suspect
 from app.domain.outcome import Blocked, Code
-from app.domain.record import FINISHED, Record
+from app.domain.record import FINISHED, TERMINAL, Record
 from app.domain.shown_child import ChildState, ShownChild
 
 
@@ -225,6 +225,8 @@ def _state(entry: ListedChild, seen: Seen | Unseen, parent: Record, base_holds: 
 
 def _running(seen: Seen) -> tuple[ChildState, str]:
     lease = seen.record.lease
+    if seen.record.status in TERMINAL:
+        return "cancelled", f"it ended with its ticket ({seen.record.status})"
     if lease is None:
         again = "handed off or never claimed"
         return "waiting", f"nobody holds it: {again}"

@@ -9,8 +9,10 @@ from app.domain.record import Attempts, Projections, Record
 def may_return(record: Record) -> bool:
     """Whether an open Issue alone lets the next claim bring the ended ticket back. A landed one whose Issue is open was
     reopened by a person; so was one that ended because its Issue was closed or away. One that a person's command
-    cancelled, or that was abandoned, waits for a person's command.
+    cancelled, or that was abandoned, waits for a person's command; a child waits for its ticket's holder.
     """
+    if record.child is not None:
+        return False
     if record.status == "landed":
         return True
     by_issue = record.ended is not None and record.ended.because in ("issue_closed", "issue_gone")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
+from child_story import children
 from loop_world import REPO, Agent, LoopWorld, claims_of
 
 from app.controller.controller import Controller
@@ -153,6 +154,8 @@ class EndState:
     """(key, state) of the effects in the record."""
     carried_out: int = 0
     """How often something was done outside Git."""
+    children: tuple[tuple[str, str, int, bool], ...] = ()
+    """(name, state, generation, whether its result is sealed in the parent's record) of the ticket's children."""
 
 
 class Play:
@@ -292,6 +295,9 @@ class Play:
             two_nonces=self._generations_with_two_nonces(),
             effects=tuple((effect.key, effect.state) for effect in record.effects),
             carried_out=self._carried_out,
+            children=tuple(
+                (c.name, c.state, c.generation, c.result_commit is not None) for c in view.family.shown(record)
+            ),
         )
 
     def _check_runs(self) -> list[tuple[str, int, str]]:
@@ -417,6 +423,7 @@ STORIES: dict[str, Story] = {
         checkpoint,
         ready,
         handoff,
+        children,
         effect_run,
         effect_of_the_dead,
         branch_deleted,

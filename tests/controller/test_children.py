@@ -337,3 +337,32 @@ async def test_who_claims_a_child_that_nobody_spawned_is_told_so(world: LoopWorl
         await Worker.on(parent, "docs-9")
     assert missing.value.blocked.code is Code.NOT_FOUND
     assert "child spawn docs-9" in missing.value.blocked.remedy
+
+
+async def test_children_end_with_their_ticket_and_come_back_only_by_its_next_holder(world: LoopWorld) -> None:
+    parent = await Parent.working(world)
+    await parent.spawn("docs-1")
+    await parent.spawn("docs-2")
+    worker = await Worker.on(parent, "docs-1")
+    url = f"/repos/{REPO}/issues/{world.ticket}"
+    world.http.patch(url, json={"state": "closed"}).raise_for_status()
+    await world.settle(parent.controller)
+    refs = parent.refs()
+    names = {f"{place}/{world.ticket}{child}" for place in ("active", "done") for child in ("", ".docs-1", ".docs-2")}
+    assert names & refs.keys() == {f"done/{world.ticket}{child}" for child in ("", ".docs-1", ".docs-2")}
+    with pytest.raises(Refused) as fenced:
+        await worker.give()
+    assert fenced.value.blocked.code is Code.ENDED
+    world.http.patch(url, json={"state": "open"}).raise_for_status()
+    with pytest.raises(Refused) as alone:
+        await Worker.on(parent, "docs-1", generation=1)
+    assert alone.value.blocked.code is Code.ENDED
+    successor = Parent(world, parent.controller, world.agent(await world.claim(parent.controller, generation=1)))
+    assert {name: c.state for name, c in (await successor.children()).items()} == {
+        "docs-1": "cancelled",
+        "docs-2": "cancelled",
+    }
+    await successor.respawn("docs-1")
+    again = await Worker.on(successor, "docs-1", generation=1)
+    assert again.grant.generation == 2
+    assert f"active/{world.ticket}.docs-1" in successor.refs()
