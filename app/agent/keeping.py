@@ -26,6 +26,7 @@ SHARE = 20
 _BEFORE_THE_END_S = 60.0
 _AGAIN_S = 30.0
 """Between two tries of a save that is due and does not succeed."""
+_NOTED_WITHIN_S = 1.0
 _STOPS = frozenset({Code.STALE_GENERATION, Code.ENDED, Code.HELD, Code.FROZEN})
 
 
@@ -159,13 +160,19 @@ class Keeper:
 
     def _keep(self) -> None:
         while not self._ended.wait(TICK_S) and self.stopped_by is None:
-            now = time.monotonic()
-            if now >= self._beat + self._every_s:
-                self._heartbeat()
-            if now >= self._soft_at:
-                self.save_soft()
-                self._soft_at = time.monotonic() + max(soft_checkpoints.DEBOUNCE_S, SHARE * (time.monotonic() - now))
-            self._save_in_time(time.monotonic())
+            try:
+                self._tick(time.monotonic())
+            except Exception as fault:
+                # Whatever is wrong with one save, the lease must not end for want of a heartbeat.
+                self._warn(f"a fault of this program: {type(fault).__name__}: {fault}")
+
+    def _tick(self, now: float) -> None:
+        if now >= self._beat + self._every_s:
+            self._heartbeat()
+        if now >= self._soft_at:
+            self.save_soft()
+            self._soft_at = time.monotonic() + max(soft_checkpoints.DEBOUNCE_S, SHARE * (time.monotonic() - now))
+        self._save_in_time(time.monotonic())
 
     def _save_in_time(self, now: float) -> None:
         end = self._times.end_margin
@@ -195,13 +202,20 @@ class Keeper:
                 answer = service.heartbeat(self.who.token, lease.ledger_head)
         except Refused as refused:
             self._hears = False
-            if refused.blocked.code in _STOPS:
-                self.stopped_by = refused.blocked
-            else:
+            if refused.blocked.code not in _STOPS:
                 self._warn(f"no heartbeat: {refused.blocked.reason}")
+            elif not self._was_given_back():
+                self.stopped_by = refused.blocked
             return
         self._sign, self._status, self._hears = time.monotonic(), answer.status, True
         self._warned.clear()
+
+    def _was_given_back(self) -> bool:
+        """Whether the agent itself ended the lease: `handoff` hears the service's answer before it notes it here."""
+        deadline = time.monotonic() + _NOTED_WITHIN_S
+        while self._lease() is not None and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return self._lease() is None
 
     def _lease(self) -> held.HeldLease | None:
         """The lease as it stands, None once the agent gave it back."""

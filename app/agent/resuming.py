@@ -14,7 +14,7 @@ from app.agent.held import FILE, HeldLease, held_lease, identity
 from app.agent.home import Home
 from app.agent.soft_checkpoints import ROOT
 from app.agent.workspace import Workspace
-from app.domain.outcome import Blocked, Code
+from app.domain.outcome import Blocked, Code, Refused
 from app.domain.resume import Apart, Comparison, FastForward, ForeignHead, Heads, RemoteGone, compare, results_count
 from app.ledger.clone import Clone, PushedRefs
 from app.ledger.git_outcomes import FencedOut
@@ -52,7 +52,12 @@ def check(home: Home, *, restore: bool = False, dry_run: bool = False) -> Resume
     local = workspace.branch_head(lease.branch)
     if local is None or workspace.current_branch() != lease.branch:
         raise usage(f"the ticket branch {lease.branch} is not checked out here", f"git checkout {lease.branch}")
-    workspace.fetch_branches(lease)
+    try:
+        workspace.fetch_branches(lease)
+    except Refused as refused:
+        if refused.blocked.code in _OVER:
+            _keep_own(home, workspace, lease, local)
+        raise
     who = identity(home)
     known = standing(
         pushing.ledger_of(home, lease),
@@ -61,8 +66,8 @@ def check(home: Home, *, restore: bool = False, dry_run: bool = False) -> Resume
         repository_id=lease.repository_id,
         public_keys=lease.keys(),
     )
-    if isinstance(known, FencedOut) and workspace.unpublished():
-        show.warn(f"your commits are kept: {keep_aside(home, lease, local)}")
+    if isinstance(known, FencedOut):
+        _keep_own(home, workspace, lease, local)
     if not isinstance(known, Known):
         raise pushing.refusal(known, lease)
     # Another process of this lease may have written meanwhile: the next write goes on above its number.
@@ -126,11 +131,18 @@ def keep_aside(home: Home, lease: HeldLease, *heads: str) -> str:
     return f"{', '.join(kept)} (in this clone only)"
 
 
+_OVER = frozenset({Code.STALE_GENERATION, Code.ENDED})
 _NAMES = {
     "GoOn": "continue",
     "FastForward": "fast_forward",
     "RemoteGone": "restored",
 }
+
+
+def _keep_own(home: Home, workspace: Workspace, lease: HeldLease, local: str) -> None:
+    """The lease is over: commits that nobody else has must not go with this machine."""
+    if workspace.unpublished():
+        show.warn(f"your commits are kept: {keep_aside(home, lease, local)}")
 
 
 def _heads(workspace: Workspace, local: str, known: Known) -> Heads:

@@ -43,15 +43,12 @@ def run(command: tuple[str, ...], ends_in: str | None, grace_s: float, hints: tu
     caught = _Caught()
     with caught:
         keeper.start()
-        _compare(home)
         try:
-            child = _Child(command)
-        except OSError as error:
-            keeper.stop()
-            show.warn(f"{command[0]}: {error.strerror}")
-            return _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE
-        try:
-            code = _watch(keeper, child, caught, grace_s)
+            _compare(home)
+            code = _watch(keeper, _Child(command), caught, grace_s)
+        except _NoChild as none:
+            show.warn(f"{command[0]}: {none}")
+            return none.code
         finally:
             keeper.stop()
         trigger = _moment_of(caught.first)
@@ -86,6 +83,14 @@ class _Caught:
         self.signals.append(number)
 
 
+class _NoChild(Exception):
+    """The command could not be started; `code` is what a shell would end with."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(error.strerror or type(error).__name__)
+        self.code = _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE
+
+
 class _Child:
     """The agent's process. With a terminal it stays in our group, so that it may read from there; else it has a group
     of its own, and what it started is ended with it.
@@ -93,7 +98,10 @@ class _Child:
 
     def __init__(self, command: tuple[str, ...]) -> None:
         self._shares_terminal = sys.stdin.isatty()
-        self.process = subprocess.Popen(command, process_group=None if self._shares_terminal else 0)
+        try:
+            self.process = subprocess.Popen(command, process_group=None if self._shares_terminal else 0)
+        except OSError as error:
+            raise _NoChild(error) from None
 
     def wait(self, seconds: float) -> int | None:
         """Its exit code as a shell reports it, None while it runs."""
