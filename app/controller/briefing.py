@@ -62,7 +62,7 @@ def _recovery(view: View, record: Record | None, evidence: EvidenceRequest | Non
         observation=view.observation,
         policy=policy,
         holder=liveness(record, policy or Policy(), now=view.now, heartbeat_at=view.heartbeat_at),
-        head=view.head,
+        head=view.head_under(record) if record is not None else view.head,
         evidence=evidence,
         children=view.family.shown(record) if record is not None else (),
     )

@@ -66,6 +66,10 @@ class View:
     def record(self) -> Record | None:
         return self.standing.record if self.standing else None
 
+    def head_under(self, record: Record) -> Head:
+        """How the branch stands under another record than the one that was read, such as one just written."""
+        return head_of(record, self.observation, _relation(self.comparison))
+
     @property
     def usable_policy(self) -> Policy | None:
         return self.policy.policy
@@ -256,6 +260,10 @@ def readable(standing: Standing) -> Standing:
 def _head(standing: Standing | None, observation: Observation, comparison: Comparison | None) -> Head | None:
     if standing is None:
         return None
-    on_top = comparison is not None and comparison.status in ("ahead", "identical")
-    relation = None if comparison is None else Relation.ON_TOP if on_top else Relation.ELSEWHERE
-    return head_of(standing.record, observation, relation)
+    return head_of(standing.record, observation, _relation(comparison))
+
+
+def _relation(comparison: Comparison | None) -> Relation | None:
+    if comparison is None:
+        return None
+    return Relation.ON_TOP if comparison.status in ("ahead", "identical") else Relation.ELSEWHERE

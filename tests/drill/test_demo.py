@@ -1,5 +1,6 @@
 """The demo itself, and what its first proofs say where the service's writes are switched off."""
 
+import contextlib
 import json
 import os
 import signal
@@ -101,8 +102,12 @@ def _below(pid: int) -> list[int]:
 
 def _parents() -> dict[int, int]:
     if Path("/proc/self/stat").exists():
-        stats = (path.read_text() for path in Path("/proc").glob("[0-9]*/stat"))
-        return {int(stat.split()[0]): int(stat.rpartition(")")[2].split()[1]) for stat in stats}
+        found: dict[int, int] = {}
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):  # other programs end while we look
+                stat = path.read_text()
+                found[int(stat.split()[0])] = int(stat.rpartition(")")[2].split()[1])
+        return found
     listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
     return {int(pid): int(parent) for pid, parent in (line.split() for line in listed.splitlines())}
 
