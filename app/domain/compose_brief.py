@@ -10,6 +10,7 @@ from app.domain import child_findings, ticket_evidence
 from app.domain.brief import Brief, BriefStep, Command, Criterion, Finding, ShownValidation, Untrusted, Work
 from app.domain.checkpoint import Step
 from app.domain.effect_findings import blockers as effect_blockers
+from app.domain.effect_findings import commands as effect_commands
 from app.domain.fencing import Foreign
 from app.domain.gates import Pass
 from app.domain.model import instant_text
@@ -195,6 +196,7 @@ def _commands(view: RecoveryView, claim: Pass | Blocked | None) -> tuple[Command
     return (
         *commands,
         *child_findings.commands(view),
+        *effect_commands(view.record),
         Command(when="often", why="save what a successor must know", argv=("agent-recovery", "checkpoint")),
         Command(
             when="publish", why="publish commits and the checkpoint with the fence", argv=("agent-recovery", "push")

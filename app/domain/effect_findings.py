@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from app.domain.brief import Command
 from app.domain.effect import SETTLED, Effect
 from app.domain.effect_journal import blocker, needs_person, unknown
 from app.domain.record import Record
@@ -46,6 +47,13 @@ def blockers(record: Record | None) -> tuple[str, ...]:
     if record is None:
         return ()
     return tuple(blocker(e) for e in unknown(record) if not e.kind or needs_person(e))
+
+
+def commands(record: Record | None) -> tuple[Command, ...]:
+    """What the holder runs where effects are not settled: to look, before it does anything outside Git."""
+    unsettled = record is not None and any(e.state in ("intended", "dispatching", "unknown") for e in record.effects)
+    why = "see which effects outside Git are not settled, before you do any"
+    return (Command(why=why, argv=("agent-recovery", "effect", "list")),) if unsettled else ()
 
 
 def shown(record: Record) -> list[str]:

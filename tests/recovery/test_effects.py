@@ -148,6 +148,7 @@ async def test_nothing_found_is_looked_for_again_later_and_becomes_a_persons_que
     assert world.writes(before) == []
     brief = await new.controller.brief("acme", "shop", world.ticket)
     assert any("v1 (tag) is unknown" in blocker for blocker in brief.blockers)
+    assert ("agent-recovery", "effect", "list") in [command.argv for command in new.grant.brief.commands]
     (criterion,) = [c for c in brief.criteria if c.number == 11]
     assert criterion.met is True
     for _ in range(3):
