@@ -8,6 +8,7 @@ from typing import Any
 
 from app.agent import claiming, held, last_save, next_checkpoint, show, soft_checkpoints, writes
 from app.agent.api import Service
+from app.agent.environment import usage
 from app.agent.home import Home
 from app.agent.workspace import Empty, Occupied, State, Workspace
 from app.domain.agent_api import HeartbeatAnswer, WriteAnswer
@@ -61,7 +62,11 @@ def store(
 def soft(*, as_json: bool) -> None:
     """`agent-recovery soft`: the soft checkpoints of this clone, and how to put one back."""
     home = Home.find(Path.cwd())
-    found = soft_checkpoints.saved(home, soft_checkpoints.Place.of(held.identity(home)))
+    lease = home.load(held.FILE, held.HeldLease)
+    if lease is None:
+        raise usage("no lease in this folder (.agent-recovery/lease.json)", "run it in the workspace of a ticket")
+    # A lease that is over is no reason to hide what its agent saved.
+    found = soft_checkpoints.saved(home, soft_checkpoints.Place(str(lease.ticket), lease.generation))
     if as_json:
         show.data({"soft": [_soft_data(one) for one in found]})
         return

@@ -51,7 +51,8 @@ def check(home: Home, *, restore: bool = False, dry_run: bool = False) -> Resume
     workspace = Workspace(home)
     local = workspace.branch_head(lease.branch)
     if local is None or workspace.current_branch() != lease.branch:
-        raise usage(f"the ticket branch {lease.branch} is not checked out here", f"git checkout {lease.branch}")
+        way = f"git checkout {lease.branch}" if local else f"git checkout -b {lease.branch} {lease.head_sha}"
+        raise usage(f"the ticket branch {lease.branch} is not checked out here", way)
     try:
         workspace.fetch_branches(lease)
     except Refused as refused:

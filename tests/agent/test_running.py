@@ -1,8 +1,12 @@
 """`run -- command`: real processes and signals; and its keeper, with times short enough to watch."""
 
+import fcntl
+import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -84,6 +88,45 @@ def test_a_signal_saves_softly_and_hard_and_reaches_the_agent(
     told = [call.body["checkpoint"]["current_diff"] for call in world.service.of("checkpoint")]
     assert any("untracked" in text for text in [checkpoint["current_diff"], *told])
     assert world.service.of("heartbeat")
+
+
+TALKER = """
+import pathlib, signal, sys, time
+heard = []
+signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+print("said:", input())
+pathlib.Path("begun").touch()
+signal.pause()
+time.sleep(0.7)  # a second one would come in this time
+pathlib.Path("heard.txt").write_text(str(len(heard)))
+sys.exit(9)
+"""
+
+
+def test_an_agent_keeps_the_terminal_and_hears_ctrl_c_once(world: World, here: Path) -> None:
+    ours, its = pty.openpty()
+    command = [sys.executable, "-m", "app.cli", "run", "--", sys.executable, "-c", TALKER]
+    process = subprocess.Popen(
+        command,
+        cwd=here,
+        env=world.environment(),
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0) and None,
+    )
+    os.close(its)
+    try:
+        os.write(ours, b"hello\n")
+        until((here / "begun").exists)
+        os.write(ours, b"\x03")
+        assert process.wait(60) == 9
+        assert (here / "heard.txt").read_text() == "1"
+        assert b"said: hello" in os.read(ours, 65536)
+    finally:
+        os.close(ours)
+    assert [call.body["at"] for call in world.service.of("checkpoint")][:1] == ["cancel"]
 
 
 def test_an_agent_that_does_not_end_is_killed_after_its_grace(world: World, here: Path) -> None:

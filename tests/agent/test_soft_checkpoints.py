@@ -117,6 +117,16 @@ def test_a_burst_makes_one_and_that_holds_all(world: World, here: Path) -> None:
     assert [name for name in names if name.startswith("burst")] == [f"burst-{n}.txt" for n in range(6)]
 
 
+def test_they_are_shown_when_the_lease_is_over(world: World, here: Path) -> None:
+    (here / "half.txt").write_text("x")
+    sha = world.run(here, "checkpoint", "--soft", "--json").json["soft"]["sha"]
+    assert world.run(here, "handoff").code == 0
+    listed = world.run(here, "soft")
+    assert listed.code == 0, listed.err
+    assert f"git restore --source={sha} --worktree -- ." in listed.out
+    assert world.run(world.folder("elsewhere"), "soft").code == 2
+
+
 def test_somebody_elses_refs_are_not_taken_for_soft_checkpoints(world: World, here: Path) -> None:
     head = world.git(here, "rev-parse", "HEAD")
     for name in ("g1/000007", "kept/abc", "g1/x"):

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.domain.observation import Issue, Observation
 from app.domain.progress import recovered
@@ -128,3 +130,46 @@ TABLE: list[tuple[str, Heads, Comparison]] = [
 @pytest.mark.parametrize(("heads", "found"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
 def test_every_standing_has_one_answer(heads: Heads, found: Comparison) -> None:
     assert compare(heads) == found
+
+
+@given(st.data())
+def test_whatever_stands_nothing_is_lost_by_going_on(data: st.DataObject) -> None:
+    """Histories as sets of commits: who contains whom is all that the rule sees."""
+    commits = st.frozensets(st.integers(0, 3), max_size=4)
+    base = data.draw(commits, "published")
+    was_published = data.draw(st.booleans(), "was anything published")
+    local = data.draw(commits, "local")
+    remote = data.draw(st.one_of(st.none(), commits, st.just(base)), "remote")
+
+    def name(history: frozenset[int]) -> str:
+        return "".join(map(str, sorted(history))).ljust(40, "f")
+
+    published = base if was_published else None
+    found = compare(
+        Heads(
+            local=name(local),
+            published=None if published is None else name(published),
+            remote=None if remote is None else name(remote),
+            local_has_remote=remote is not None and remote <= local,
+            remote_has_local=remote is not None and local <= remote,
+            remote_has_published=remote is not None and published is not None and published <= remote,
+        )
+    )
+    match found:
+        case GoOn():
+            assert remote is None or remote <= local
+            assert remote == published
+        case FastForward():
+            assert remote is not None
+            assert local < remote
+            assert remote == published
+        case RemoteGone():
+            assert (remote, found.restore) == (None, name(base))
+        case ForeignHead():
+            assert remote is not None
+            assert remote != published
+            assert remote <= local or local <= remote
+        case Apart():
+            assert remote is not None
+            assert found.overwritten == (published is not None and not published <= remote)
+            assert found.overwritten or not (remote <= local or local <= remote)
