@@ -12,7 +12,8 @@ from app.emulator.client import Emulator
 if TYPE_CHECKING:
     from loop_world import LoopWorld
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "controller"))
+# For the worlds that the tests share.
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent / "controller")]
 
 
 @pytest.fixture(scope="module")

@@ -12,14 +12,12 @@ from typing import Any
 
 import httpx
 import pytest
+from auditing import audited
 from forging import commit, fetched, following, point
 from loop_world import REPO, Agent, LoopWorld
 
 from app.controller.controller import Controller
-from app.drill.audit.audit import Audited, audit
 from app.drill.audit.lie import Kind
-from app.drill.audit.reading import Reader
-from app.ledger.seals import PublicKeys
 
 
 @dataclass(frozen=True)
@@ -60,13 +58,6 @@ class Scene:
 async def scene(world: LoopWorld) -> Scene:
     controller, agent, code = await world.published()
     return Scene(world, controller, agent, code)
-
-
-def audited(world: LoopWorld, folder: Path, *, keys: bool = True) -> list[Audited]:
-    """The audit as the command makes it."""
-    reader = Reader(api_url=world.emulator.url, repository=REPO, token=world.token, app="agent-recovery")
-    public = PublicKeys.from_base64(world.keys.public_keys_base64()) if keys else None
-    return audit(reader, folder / "mirror.git", token=world.token, keys=public)
 
 
 async def test_an_honest_world_holds_no_lie(world: LoopWorld, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from app.domain.record import TERMINAL, Record
 from app.domain.recovery_view import RecoveryView
 from app.domain.refs import LedgerRefs
 from app.domain.ticket_id import TicketId
-from app.drill.audit import of_the_ledger, of_the_work
+from app.drill.audit import of_the_children, of_the_ledger, of_the_work
 from app.drill.audit.facts import Facts
 from app.drill.audit.lie import Lie, Note
 from app.drill.audit.mirror import Mirror
@@ -54,6 +54,7 @@ def audited(facts: Facts, refs: LedgerRefs, keys: PublicKeys | None) -> Audited:
         return _told(facts.ticket, None, None, found, drift=(), judged=())
     head = _head(facts, record)
     found += of_the_work.lies(facts, record, head, keys)
+    found += of_the_children.lies(facts, record, refs)
     view = RecoveryView(
         record=record,
         observation=facts.observation,

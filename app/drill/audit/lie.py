@@ -29,8 +29,9 @@ class Kind(StrEnum):
     STEP_NOT_PUBLISHED = "step-not-published"
     ISSUE_CLOSED = "issue-closed"
     RESULT_MOVED = "result-moved"
+    RESULT_NOT_MERGED = "result-not-merged"
     CHILD_UNLISTED = "child-unlisted"
-    UNSETTLED = "unsettled"
+    EFFECT_UNKNOWN = "effect-unknown"
     ATTEMPTS = "attempts"
 
 

@@ -9,7 +9,7 @@ from app.domain.handoff_marker import marker_of
 from app.domain.linked_issue import linked_issue_of
 from app.domain.model import Sha
 from app.domain.observation import Pull
-from app.domain.record import TERMINAL, Record
+from app.domain.record import FINISHED, TERMINAL, Record
 from app.domain.sealed_body import SealedBody, body_preimage
 from app.domain.sealed_body import parse as parse_body
 from app.domain.ticket_id import number_of
@@ -76,7 +76,9 @@ def _not_earned(sha: Sha, external_id: str, record: Record) -> str | None:
     shown = parse_external_id(external_id)[0]
     if shown.generation != record.generation:
         return f"it was earned by generation {shown.generation}, and {record.generation} is the present one"
-    if record.published_now is None or sha in record.burned_shas:
+    # A finished child holds no lease any more: what it published last is what it gave.
+    counts = record.published_now is not None or record.status in FINISHED
+    if not counts or sha in record.burned_shas:
         return "the commit is not published under the present lease"
     return None
 
@@ -146,7 +148,12 @@ def _differs(facts: Facts, record: Record, pull: Pull) -> Iterator[str]:
         yield "its base is not the recorded trunk"
     if linked_issue_of(pull.body) != number_of(facts.ticket):
         yield "its body does not begin with the line that links the Issue"
-    if pull.state == "OPEN" and not pull.is_draft and record.status != "ready" and record.projections.made_ready:
+    if (
+        pull.state == "OPEN"
+        and not pull.is_draft
+        and record.status not in ("ready", *FINISHED)
+        and record.projections.made_ready
+    ):
         yield f"it is marked as ready for review, and the ledger calls the ticket {record.status}"
 
 
@@ -168,6 +175,11 @@ def _steps(facts: Facts, record: Record) -> Iterator[Lie]:
 
 
 def _unsettled(facts: Facts, record: Record) -> Iterator[Lie]:
+    if record.status == "ready":
+        for effect in record.effects:
+            if effect.state == "unknown":
+                what = f"the ticket is called ready, and nobody knows whether the effect {effect.key} happened"
+                yield Lie(Kind.EFFECT_UNKNOWN, facts.name, what, effect.key)
     limit = facts.policy.resume.max_attempts
     if record.attempts.count > limit:
         what = f"{record.attempts.count} attempts were made, {limit} are allowed"
