@@ -5,6 +5,7 @@ and never nothing. What if two of us do it: one attempt is let through by the le
 that. What if the lease is gone: each of the three words is a write of the holder, checked against the fence.
 """
 
+import asyncio
 from collections.abc import Sequence
 
 from app.controller.holding import Holding, require_own
@@ -112,9 +113,10 @@ class Effecting:
         )
 
     async def looked(self, view: View, record: Record, actions: Sequence[ProbeEffect]) -> Record:
-        """The record after the loop ran these probes. Raises GitHubError where GitHub does not answer."""
-        for action in actions:
-            noted = seen(record, action.key, await self._seen(view, record, action.key), now=view.now)
+        """The record after the loop ran these probes, all at once. Raises GitHubError where GitHub does not answer."""
+        sightings = await asyncio.gather(*(self._seen(view, record, action.key) for action in actions))
+        for action, sighting in zip(actions, sightings, strict=True):
+            noted = seen(record, action.key, sighting, now=view.now)
             record = noted.record if isinstance(noted, Noted) else record
         return record
 

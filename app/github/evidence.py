@@ -21,6 +21,8 @@ _RELEASE = "/repos/{owner}/{repo}/releases/tags/{+tag}"
 _DEPLOYMENTS = "/repos/{owner}/{repo}/deployments"
 _STATUSES = "/repos/{owner}/{repo}/deployments/{id}/statuses"
 _CHECK_RUNS = "/repos/{owner}/{repo}/commits/{sha}/check-runs"
+LOOKED_AT = 5
+"""Deployments of one commit to one environment whose statuses are read."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class _Deployment(Message):
 
 
 class _Status(Message):
+    id: int = 0
     state: str
 
 
@@ -94,18 +97,22 @@ class Evidence(RepositoryAccess):
         return None if release.draft else Trace(release.html_url)
 
     async def deployment(self, environment: str, sha: str) -> Trace | None:
-        """The newest deployment of a commit to an environment. Its `state` is `success` where a status ever said so (a
-        later deployment makes it inactive), else that of its latest status, `` where it has none.
+        """A deployment of a commit to an environment: the newest of which a status ever said `success` (a later
+        deployment makes it inactive), else the newest with the `state` of its latest status, `` where it has none.
+        GitHub promises no order of either list, so the ids decide.
         """
-        query: dict[str, str | int] = {"environment": environment, "sha": sha, "per_page": 1}
+        query: dict[str, str | int] = {"environment": environment, "sha": sha, "per_page": PER_PAGE}
         answer = await self.session.get(_DEPLOYMENTS, self._at(), query)
         found = read(list[_Deployment], answer.body, Call("GET", _DEPLOYMENTS))
-        newest = next((d for d in found if (d.environment, d.sha) == (environment, sha)), None)
-        if newest is None:
-            return None
-        answer = await self.session.get(_STATUSES, self._at(id=newest.id), {"per_page": PER_PAGE})
-        states = [status.state for status in read(list[_Status], answer.body, Call("GET", _STATUSES))]
-        return Trace(newest.url, "success" if "success" in states else states[0] if states else "")
+        ours = [d for d in found if (d.environment, d.sha) == (environment, sha)]
+        traces = []
+        for deployment in sorted(ours, key=lambda d: -d.id)[:LOOKED_AT]:
+            answer = await self.session.get(_STATUSES, self._at(id=deployment.id), {"per_page": PER_PAGE})
+            said = sorted(read(list[_Status], answer.body, Call("GET", _STATUSES)), key=lambda status: -status.id)
+            if any(status.state == "success" for status in said):
+                return Trace(deployment.url, "success")
+            traces.append(Trace(deployment.url, said[0].state if said else ""))
+        return traces[0] if traces else None
 
     async def named_check_run(self, name: str, sha: str) -> Trace | None:
         """The latest check-run of this name on a commit, whichever App's; its `state` is its conclusion, `` while it
