@@ -61,7 +61,9 @@ class Execution:
         except ImportError:  # no such lock on this platform; commands there must not run side by side
             yield
             return
-        with self._home.locked(), self._home.path(self._lock).open("w") as file:
+        with self._home.locked():  # makes the folder where there is none
+            file = self._home.path(self._lock).open("w")
+        with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -73,11 +75,7 @@ class Execution:
                         retryable=True,
                     )
                 ) from None
-            opened = os.dup(file.fileno())
-        try:
             yield
-        finally:
-            os.close(opened)
 
     def known(self) -> LocalRun | None:
         """The execution that was asked for, begun or ended here, and not settled yet."""
