@@ -26,6 +26,8 @@ from app.domain.effect_api import EffectDispatch, EffectIntent, EffectOutcome
 from app.domain.effect_probe import TagProbe
 from app.domain.keys import TicketKey
 from app.domain.outcome import Refused
+from app.domain.validation import Validation, validations_of
+from app.domain.validation_api import ValidationRequest
 from app.emulator.client import Emulator
 from app.github.errors import GitHubError
 
@@ -150,6 +152,8 @@ class EndState:
     ledgers: int
     two_nonces: tuple[int, ...]
     """Generations that had more than one nonce: always none."""
+    validations: tuple[tuple[str, int, tuple[str, ...]], ...] = ()
+    """(profile, generation, what did not run) of the validations in the record."""
     effects: tuple[tuple[str, str], ...] = ()
     """(key, state) of the effects in the record."""
     carried_out: int = 0
@@ -210,6 +214,13 @@ class Play:
         request = CheckpointRequest(key=f"checkpoint-{status}", seq=500, checkpoint=body, status=status)
         claims = claims_of(agent.grant)
         await self.call(lambda c: c.checkpoint("acme", "shop", self.world.ticket, claims, request))
+
+    async def validation(self, agent: Agent, sha: str) -> None:
+        """What was checked on a commit, recorded."""
+        made = Validation(profile="unit", version="3", validated_sha=sha, completed=("a",), not_run=("b",))
+        request = ValidationRequest(key="validation-1", seq=550, validation=made)
+        claims = claims_of(agent.grant)
+        await self.call(lambda c: c.validation("acme", "shop", self.world.ticket, claims, request))
 
     async def handoff(self, agent: Agent) -> None:
         """Give the ticket back."""
@@ -293,6 +304,7 @@ class Play:
             recovered=len(world.get("git/matching-refs/agent-recovery/recovered/")),
             ledgers=len(world.get("git/matching-refs/agent-recovery/active/")),
             two_nonces=self._generations_with_two_nonces(),
+            validations=tuple((v.profile, v.generation, v.not_run) for v in validations_of(record)),
             effects=tuple((effect.key, effect.state) for effect in record.effects),
             carried_out=self._carried_out,
             children=tuple(
@@ -361,10 +373,11 @@ async def takeover(play: Play) -> None:
 
 
 async def checkpoint(play: Play) -> None:
-    """A checkpoint through the service."""
+    """A checkpoint through the service, and what was validated on the published commit."""
     agent = await _published(play)
     play.begin()
     await play.checkpoint(agent)
+    await play.validation(agent, play.world.head(agent.grant.branch) or "")
 
 
 async def ready(play: Play) -> None:
