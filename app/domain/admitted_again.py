@@ -1,7 +1,8 @@
 """A pushed checkpoint, admitted again by the service.
 
-A holder's fenced push writes its checkpoint into the ledger past the service. Before any of it is shown or written on,
-it passes the same admission as one that came by the API, and its derived fields are the record's, not the holder's.
+A holder's fenced push writes its checkpoint, and may write its effects, into the ledger past the service. Before any of
+it is shown or written on, it passes the same admission as what came by the API, and the checkpoint's derived fields are
+the record's, not the holder's.
 """
 
 from typing import Any
@@ -9,13 +10,15 @@ from typing import Any
 from app.domain.admission import Admitted, admit
 from app.domain.checkpoint import DERIVED_FIELDS, Checkpoint
 from app.domain.derived import derived
+from app.domain.effect_journal import admitted as effects_admitted
 from app.domain.record import Record
 
 NOTICE = "A pushed checkpoint was too large to be kept whole; left out: "
 
 
 def admitted_again(record: Record) -> Record:
-    """The record with an admitted checkpoint. Pure and idempotent, so a second look changes nothing."""
+    """The record with an admitted checkpoint and effects. Pure and idempotent, so a second look changes nothing."""
+    record = effects_admitted(record)
     before = record.checkpoint
     written = before.updated_at or (record.lease.granted_at if record.lease else None)
     sent = {k: v for k, v in before.model_dump(mode="json", exclude_unset=True).items() if k not in DERIVED_FIELDS}

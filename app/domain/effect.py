@@ -70,14 +70,15 @@ class Effect(Stored):
     """
 
     key: EffectKey
-    kind: str = Field(max_length=40)
+    kind: str = Field(pattern=r"^([a-z][a-z0-9._-]{0,39})?$")
+    """Empty where only key and outcome are known any more."""
     state: State
     generation: int
     nonce: str = Field(max_length=64)
-    login: str = Field(default="", max_length=80)
+    login: str = Field(default="", pattern=r"^([A-Za-z0-9][A-Za-z0-9_-]{0,38}(\[bot\])?)?$")
     probe: dict[str, Any] | None = None
     """How to look whether it happened, as `domain/effect_probe.py` reads it; None where nobody can."""
-    attempt: str | None = Field(default=None, max_length=64)
+    attempt: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_-]{1,64}$")
     intended_at: Instant | None = None
     dispatched_at: Instant | None = None
     settled_at: Instant | None = None

@@ -11,6 +11,7 @@ Accepted loss: an effect that was let through and then never begun, because its 
 import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from app.domain.effect import MAX_NOTE, MAX_REMOTE_ID, SETTLED, Effect, EffectResult, is_approved, needs_approval
 from app.domain.effect_api import EffectIntent, EffectOutcome
@@ -26,6 +27,7 @@ MAX_UNSETTLED = 6
 MAX_KEYS = 200
 """Effects of one ticket whose keys are remembered: about 7 KiB of the record."""
 NEVER_BEGUN = "never begun: its holder was not let through, and the fence refuses it now"
+_OF_A_FORM = frozenset({"key", "kind", "state", "nonce", "login", "attempt", "probe"})
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 INTERRUPTED = "its holder is gone; nobody knows whether it happened"
 
@@ -191,6 +193,14 @@ def blocker(effect: Effect) -> str:
     )
 
 
+def admitted(record: Record) -> Record:
+    """The record with what a holder may have pushed past our admission looked through again: no text of an effect holds
+    a secret, no probe is kept that no call could have sent. Idempotent.
+    """
+    effects = tuple(_admitted(effect) for effect in record.effects)
+    return record if effects == record.effects else record.model_copy(update={"effects": effects})
+
+
 def lost_room(record: Record) -> Record | None:
     """The record with one effect less in full, where it must become smaller: a settled one first, then the oldest. Its
     key and state stay. None where nothing is left to shrink.
@@ -215,6 +225,22 @@ def put(record: Record, effect: Effect) -> Record:
 
 
 # --- parts ---------------------------------------------------------------------------------------------------------
+
+
+def _admitted(effect: Effect) -> Effect:
+    texts = {name: value for name, value in effect.model_dump(mode="json").items() if name not in _OF_A_FORM}
+    changes = {name: value for name, value in _without_secrets(texts).items() if value != texts[name]}
+    if effect.probe is not None and read_probe(effect.probe) is None:
+        changes["probe"] = None
+    return Effect.model_validate(effect.model_dump(mode="json") | changes) if changes else effect
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, str):
+        return redact(value).text
+    if isinstance(value, dict):
+        return {name: _without_secrets(part) for name, part in value.items()}
+    return [_without_secrets(part) for part in value] if isinstance(value, list) else value
 
 
 def _own(effect: Effect, lease: Lease) -> bool:

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from app.domain import effect_findings
+from app.domain.admitted_again import admitted_again
 from app.domain.effect import Effect, Kind, needs_approval
 from app.domain.effect_api import EffectIntent, EffectOutcome
 from app.domain.effect_journal import (
@@ -15,6 +17,7 @@ from app.domain.effect_journal import (
     MAX_KEYS,
     MAX_UNSETTLED,
     Noted,
+    admitted,
     dispatched,
     due,
     find,
@@ -339,6 +342,33 @@ def test_one_key_lets_one_execution_through_ever_and_settled_stays_settled(words
         if answer.effect.state in ("confirmed", "failed_no_effect"):
             settled = answer.effect.state
     assert len(through) <= 1
+
+
+def test_what_a_holder_pushed_is_shown_without_secrets_and_unreadable_probes() -> None:
+    token = "ghp_" + "a1B2" * 9
+    fields = {"key": "e", "kind": "tag", "state": "unknown", "generation": 1, "nonce": "n"}
+    pushed = [
+        fields | {"result": {"by": "command", "note": f"with {token}", "remote_id": token}},
+        fields | {"key": "f", "x_newer": [{"a": token}], "probe": {"type": "tag", "name": token}},
+        fields | {"key": "g", "probe": {"type": "tag", "name": "v1"}, "x_newer": "kept"},
+    ]
+    record = held(effects=tuple(Effect.model_validate(effect) for effect in pushed))
+    after = admitted(record)
+    assert token not in after.model_dump_json()
+    assert [e.probe for e in after.effects] == [None, None, {"type": "tag", "name": "v1"}]
+    assert after.effects[2] == record.effects[2]
+    assert admitted(after) is after
+    assert admitted_again(after) == admitted_again(admitted_again(record))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"kind": "a b"}, {"kind": "x" * 41}, {"login": "a b"}, {"attempt": "a\nb"}, {"key": "a/b"}, {"state": "done"}],
+)
+def test_an_effect_of_another_form_is_none(wrong: dict[str, str]) -> None:
+    fields = {"key": "e", "kind": "tag", "state": "unknown", "generation": 1, "nonce": "n"}
+    with pytest.raises(ValidationError):
+        Effect.model_validate(fields | wrong)
 
 
 def test_a_stored_effect_keeps_what_a_newer_version_wrote() -> None:
