@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import httpx
 from child_story import children
+from git_story import plain_first_push, plain_second_push
 from loop_world import REPO, Agent, LoopWorld, claims_of
 
 from app.controller.controller import Controller
@@ -441,6 +442,8 @@ STORIES: dict[str, Story] = {
         effect_of_the_dead,
         branch_deleted,
         branch_forced,
+        plain_first_push,
+        plain_second_push,
     )
 }
 

@@ -1,43 +1,15 @@
 """The gate of the git endpoint on a real loop and an emulated GitHub: who passes, what it costs, what silence means."""
 
-import subprocess
-from collections.abc import AsyncIterator
-
 import pytest
 from forging import commit, fetched, following
 from loop_world import REPO, Agent, LoopWorld, claims_of
+from plain_push import branch_ref, pushed
 
 from app.controller.controller import Controller
 from app.domain.model import ZERO_SHA
 from app.domain.outcome import Code, Refused
 from app.domain.push_rules import Command
-from app.github.held_pack import HeldPack
-from app.github.relayed_push import PushReport, PushRequest
 from app.ledger.api import Standing, Won
-
-
-def packed(agent: Agent, wanted: list[str], having: list[str]) -> bytes:
-    revisions = "\n".join([*wanted, *(f"^{sha}" for sha in having)])
-    packing = ["git", "pack-objects", "--revs", "--stdout", "--thin", "-q"]
-    return subprocess.run(packing, cwd=agent.folder, input=revisions.encode(), capture_output=True, check=True).stdout
-
-
-async def pushed(controller: Controller, agent: Agent, *commands: Command, having: str | None = None) -> PushReport:
-    """What a plain git of this agent would send, sent through the gate. `having`: what the remote is known to have."""
-    raw = packed(agent, [c.new for c in commands], [sha for sha in (having, agent.grant.base_sha) if sha])
-
-    async def pieces() -> AsyncIterator[bytes]:
-        yield raw[:100]
-        yield raw[100:]
-
-    request = PushRequest(commands, frozenset({"report-status", "side-band-64k"}))
-    with HeldPack() as pack:
-        await pack.take(pieces(), 10**7)
-        return await controller.git_push("acme", "shop", claims_of(agent.grant), request, pack)
-
-
-def branch(agent: Agent) -> str:
-    return f"refs/heads/{agent.grant.branch}"
 
 
 async def refusal(controller: Controller, agent: Agent, *commands: Command) -> Code:
@@ -55,7 +27,7 @@ async def test_a_push_costs_the_same_however_long_the_ledger_is(world: LoopWorld
         await controller.brief("acme", "shop", world.ticket)  # what is immutable is known before we count
         before = world.requested()
         report = await pushed(
-            controller, agent, Command(branch(agent), old, sha), having=None if old == ZERO_SHA else old
+            controller, agent, Command(branch_ref(agent), old, sha), having=[] if old == ZERO_SHA else [old]
         )
         assert report.moved, report
         ours = [r for r in world.emulator.requests(before) if str(r["identity"]).startswith("app:")]
@@ -74,7 +46,7 @@ async def test_while_the_policy_only_observes_nothing_is_pushed(world: LoopWorld
     sha = agent.work("one")
     world.emulator.commit(REPO, {".github/agent-recovery.yml": "version: 1\nmode: observe\ntrunks: [release-*]\n"})
     before = world.requested()
-    assert await refusal(controller, agent, Command(branch(agent), ZERO_SHA, sha)) is Code.MODE_OBSERVE
+    assert await refusal(controller, agent, Command(branch_ref(agent), ZERO_SHA, sha)) is Code.MODE_OBSERVE
     assert world.writes(before) == []
 
 
@@ -93,7 +65,7 @@ async def test_on_hold_a_holder_may_read_and_not_push(world: LoopWorld) -> None:
     with pytest.raises(Refused) as raised:
         await controller.git_access("acme", "shop", claims, to_push=True)
     assert raised.value.blocked.code is Code.HELD
-    assert await refusal(controller, agent, Command(branch(agent), ZERO_SHA, sha)) is Code.HELD
+    assert await refusal(controller, agent, Command(branch_ref(agent), ZERO_SHA, sha)) is Code.HELD
     assert world.head(agent.grant.branch) is None
 
 
@@ -102,10 +74,10 @@ async def test_a_ledger_commit_that_its_holder_may_not_write_freezes_the_ticket(
     agent = world.agent(await world.claim(controller))
     head, record = fetched(agent)
     forged = commit(agent, head, following(record) | {"attempts": {"count": 0}}, sealed=True)
-    report = await pushed(controller, agent, Command(agent.grant.ledger_ref, head, forged), having=head)
+    report = await pushed(controller, agent, Command(agent.grant.ledger_ref, head, forged), having=[head])
     assert report.moved
     sha = agent.work("one")
-    assert await refusal(controller, agent, Command(branch(agent), ZERO_SHA, sha)) is Code.FROZEN
+    assert await refusal(controller, agent, Command(branch_ref(agent), ZERO_SHA, sha)) is Code.FROZEN
     with pytest.raises(Refused) as raised:
         await controller.git_access("acme", "shop", claims_of(agent.grant), to_push=False)
     assert raised.value.blocked.code is Code.FROZEN
@@ -118,8 +90,8 @@ async def test_a_github_that_never_answers_leaves_the_outcome_open(world: LoopWo
     sha = agent.work("one")
     world.emulator.fault("drop_before", match={"path_regex": "git-receive-pack$"}, times=None)
     before = world.requested()
-    assert await refusal(controller, agent, Command(branch(agent), ZERO_SHA, sha)) is Code.UNKNOWN_OUTCOME
+    assert await refusal(controller, agent, Command(branch_ref(agent), ZERO_SHA, sha)) is Code.UNKNOWN_OUTCOME
     assert len(world.writes(before)) == 10
     world.emulator.clear_faults()
-    report = await pushed(controller, agent, Command(branch(agent), ZERO_SHA, sha))
+    report = await pushed(controller, agent, Command(branch_ref(agent), ZERO_SHA, sha))
     assert (report.moved, world.head(agent.grant.branch)) == (True, sha)
