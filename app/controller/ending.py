@@ -16,6 +16,7 @@ from app.controller.project import Projector
 from app.controller.view import View
 from app.domain.fencing import Head
 from app.domain.life_cycle import Because, Ending, ended, ending
+from app.domain.pruning import is_due
 from app.github.refs import RefUpdate
 from app.ledger.api import Lost, Standing, Undecided
 
@@ -45,15 +46,21 @@ class Endings:
         return await self._journal.write(view, standing, record, event, when=view.now, also=also, to="done")
 
     async def after(self, view: View, standing: Standing, head: Head) -> str | Journaled | Lost | Undecided:
-        """One look at an ended ticket: what came late is settled, then its images say what the record says. Returns
-        what was written to the ledger, or in words that nothing is left to do. Raises GitHubError.
+        """One look at an ended ticket: what came late is settled, a ledger that was retained long enough is pruned, and
+        else its images say what the record says. Returns what was written to the ledger, or in words that nothing is
+        left to do. Raises GitHubError.
         """
         if came := await close_late_pulls(view, standing, self._journal):
             return came
         late = ending(standing.record, view.observation)
         if late is not None:
             return await self.end(view, standing, late)
-        await self._projector.project(view, standing, head)
+        policy = view.usable_policy
+        if policy is not None and is_due(standing.record, policy, now=view.now):
+            log.info("ledger pruned", ticket=str(view.ticket), generation=standing.record.generation)
+            return await self._journal.prune(view, standing, when=view.now)
+        if standing.record.pruned is None:
+            await self._projector.project(view, standing, head)
         return f"the ticket is {standing.record.status}"
 
 

@@ -14,6 +14,7 @@ from app.controller.witnessing import Witnessing
 from app.domain.checkpoint_gap import saved, shows_a_push
 from app.domain.model import Instant
 from app.domain.outcome import Blocked, Code, Refused
+from app.domain.pruning import tombstone
 from app.domain.record import Record
 from app.domain.refs import Place
 from app.github.refs import RefUpdate, RefValue
@@ -79,6 +80,14 @@ class Journal:
             )
         except NotStorable as full:
             raise Refused(record_full(full)) from full
+        if not isinstance(outcome, Won):
+            return outcome
+        await self._witnessing.saw(view.repo, view.ledger, outcome.standing)
+        return Journaled(outcome.standing, time.monotonic())
+
+    async def prune(self, view: View, base: Standing, *, when: Instant) -> Journaled | Lost | Undecided:
+        """Put a tombstone in the place of an ended ticket's ledger. Raises ValueError where it has not ended."""
+        outcome = await view.ledger.prune(base, tombstone(base.record, now=when), when=when)
         if not isinstance(outcome, Won):
             return outcome
         await self._witnessing.saw(view.repo, view.ledger, outcome.standing)

@@ -1,12 +1,14 @@
 """Sweeps: what happens when no event came. Level-triggered: every active ticket is poked, so lost events lose nothing.
 
 Start-up reads the installations, their repositories and the active index of each, and nothing else: the cost follows
-tickets in progress, never finished ones (the second specification, 40.3).
+tickets in progress, never finished ones (the second specification, 40.3). Those are only looked at by the pruning, once
+a day.
 """
 
 import structlog
 
 from app.controller.pokes import PokeStore
+from app.controller.pruning import Pruner
 from app.controller.view import Gone, Views
 from app.domain.keys import RepositoryKey, TicketKey, is_repository_name
 from app.github.budget import counting
@@ -23,6 +25,7 @@ class Sweeper:
         self._github = github
         self._views = views
         self._pokes = pokes
+        self._pruner = Pruner(views, pokes)
 
     async def sweep(self) -> int:
         """Poke all active tickets; returns how many. A repository or installation that does not answer (suspended,
@@ -61,7 +64,8 @@ class Sweeper:
     async def _sweep_one(self, repository: RepositoryName) -> int:
         full_name = f"{repository.owner}/{repository.name}"
         try:
-            return await self.sweep_repository(repository.owner, repository.name)
+            poked = await self.sweep_repository(repository.owner, repository.name)
+            return poked + await self._pruner.daily(repository.owner, repository.name)
         except GitHubError as error:
             log.warning("repository not swept", repository=full_name, error=str(error))
             if not isinstance(error, Gone | Moved | Suspended):

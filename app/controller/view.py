@@ -165,6 +165,16 @@ class Views:
             found.update(ticket for ticket, _ in await self._new(repo, LedgerRefs(namespace)).active_tickets())
         return sorted(found, key=by_number)
 
+    async def ended_tickets(self, owner: str, name: str) -> tuple[Repository, list[tuple[TicketId, str]]]:
+        """A repository, and its ended tickets with their ledger heads, in both namespaces as `active_tickets`. Raises
+        Gone.
+        """
+        repo, _ = await self.ledger(owner, name)
+        found: dict[TicketId, str] = {}
+        for namespace in (BRANCH_NAMESPACE, DEFAULT_NAMESPACE):
+            found.update(await self._new(repo, LedgerRefs(namespace)).ended_tickets())
+        return repo, sorted(found.items(), key=lambda pair: by_number(pair[0]))
+
     def ledger_of(self, repo: Repository) -> ApiLedger:
         """The ledgers of a repository, in the namespace its policy named when it was last read."""
         known = self._ledgers.get(repo.id)

@@ -26,7 +26,8 @@ def returned(record: Record, observation: Observation) -> Record:
     """
     landed = record.status == "landed"
     head = observation.branch(record.work.branch) if record.work is not None else None
-    published, work = record.published, record.work
+    # Of a pruned ticket no commit was kept, and its trunk may be long gone: its work is found anew.
+    published, work = record.published, record.work if record.pruned is None else None
     if landed and published is not None and work is not None:
         stands = head is not None and head.sha == published.sha
         work = work.model_copy(update={"base_sha": published.sha}) if stands else work

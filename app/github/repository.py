@@ -2,6 +2,7 @@
 
 from app.github.checks import Checks
 from app.github.comments import Comments
+from app.github.commit_dates import CommitDates
 from app.github.evidence import Evidence
 from app.github.history import Histories
 from app.github.issues import Issues
@@ -12,7 +13,7 @@ from app.github.refs import Refs
 from app.github.smart_http import SmartHttp
 
 
-class Repository(Queries, Histories, Refs, Objects, Pulls, Comments, Issues, Checks, Evidence, SmartHttp):
+class Repository(Queries, Histories, Refs, Objects, Pulls, Comments, Issues, Checks, Evidence, CommitDates, SmartHttp):
     """Given out by `GitHub.repository`. Reads are repeated when GitHub does not answer; writes are sent once, and
     raise `Unanswered` where GitHub may have carried them out unheard.
     """

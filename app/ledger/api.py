@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Literal
 
 from app.domain.model import ZERO_SHA
+from app.domain.pruning import PRUNED
 from app.domain.record import TERMINAL, Record
 from app.domain.refs import LedgerRefs, Place
 from app.domain.ticket_id import Child, TicketId, by_number
@@ -149,10 +150,17 @@ class ApiLedger:
 
     async def active_tickets(self) -> list[tuple[TicketId, str]]:
         """(ticket or child, ledger head) of everything under `active/`, by number: what start-up reads."""
-        values = await self._repo.matching_refs(self.refs.active_prefix)
+        return await self._tickets("active")
+
+    async def ended_tickets(self) -> list[tuple[TicketId, str]]:
+        """The same of everything under `done/`, tombstones too: it only ever grows, so it is read rarely."""
+        return await self._tickets("done")
+
+    async def _tickets(self, place: Place) -> list[tuple[TicketId, str]]:
+        values = await self._repo.matching_refs(f"{self.refs.namespace}/{place}/")
         found = [(self.refs.ticket_of(value.name), value) for value in values]
-        active = [(ticket, v.sha) for ticket, v in found if ticket is not None and v.name == self.refs.active(ticket)]
-        return sorted(active, key=lambda pair: by_number(pair[0]))
+        listed = [(t, v.sha) for t, v in found if t is not None and v.name == self.refs.at(place, t)]
+        return sorted(listed, key=lambda pair: by_number(pair[0]))
 
     async def read(self, ticket: TicketId) -> Standing | Absent | Damaged:
         """The ticket's ledger as it stands now: two requests where its head is known already, one more where not.
@@ -245,6 +253,25 @@ class ApiLedger:
         )
         if isinstance(outcome, Moved):
             return Won(self._standing_of(ticket, made.entry(sha), record, None, to))
+        if isinstance(outcome, Overtaken):
+            return Lost(await self.read(ticket), outcome.elsewhere)
+        return Undecided(outcome.reason, sha)
+
+    async def prune(self, base: Standing, record: Record, *, when: datetime) -> Won | Lost | Undecided:
+        """Put a tombstone in the place of an ended ticket's ledger, from exactly its head. What `write` promises of
+        lost answers and of two writers holds. Raises ValueError on a record that is no tombstone of `base`, and as
+        `write` does.
+        """
+        ticket, done = record.ticket_id, self.refs.done(record.ticket_id)
+        if base.place != "done" or record.pruned is None or record.sequence != base.record.sequence + 1:
+            raise ValueError("a tombstone follows the ledger of an ended ticket")
+        made = self._draft(None, record, PRUNED, to="done", code_parent=None, request=None, when=when)
+        sha = await self._create(made)
+        older = frozenset((*(e.sha for e in base.entries), *base.earlier))
+        update = RefUpdate(done, base.entry.sha, sha, force=True)
+        outcome = await self._mover.carry_out(Move((update,), sha, (self.refs.active(ticket), done), older))
+        if isinstance(outcome, Moved):
+            return Won(replace(self._standing_of(ticket, made.entry(sha), record, None, "done"), unborn=False))
         if isinstance(outcome, Overtaken):
             return Lost(await self.read(ticket), outcome.elsewhere)
         return Undecided(outcome.reason, sha)

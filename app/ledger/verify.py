@@ -7,6 +7,7 @@ protocol, R21, R20). A ledger that fails here is reported and frozen, never resu
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.domain.pruning import PRUNED
 from app.domain.record import TERMINAL, Record
 from app.domain.refs import LedgerRefs, Place
 from app.domain.ticket_id import TicketId
@@ -86,6 +87,8 @@ def verify_tail(
             return broken
         seal = entry.seal
         if isinstance(seal, ServiceSeal):
+            if alone := _root(entry, record):
+                return alone
             if bad := _service_seal(entry, seal, (refs.active(ticket), refs.done(ticket)), repository_id, public_keys):
                 return bad
             return Sound(entries[0], tail[0][1] if tail else record, len(tail), unchecked)
@@ -149,6 +152,20 @@ def _coherent(entry: Entry, ticket: TicketId) -> Record | Tampered | Unreadable 
     if said != {"Ticket": str(ticket), "Generation": str(record.generation), "Sequence": str(record.sequence)}:
         return Tampered("the message says something else than the record", entry.sha)
     return record
+
+
+def _root(entry: Entry, record: Record) -> Tampered | None:
+    """Whether the service's commit has a parent exactly where it should: a ledger begins with its birth, or where its
+    history was given up, rebuilt by a person's word or pruned to a tombstone. Nothing else stands alone, and a
+    tombstone, known by its event, always does (the ownership protocol, R10).
+    """
+    pruned = record.pruned is not None and record.pruned.sequence == record.sequence
+    if pruned != (entry.event == PRUNED) or (pruned and (entry.parent is not None or record.status not in TERMINAL)):
+        return Tampered("the commit is a tombstone only in part", entry.sha)
+    rebuilt = record.rebuilt is not None and record.rebuilt.sequence == record.sequence
+    if entry.parent is not None or pruned or rebuilt or record.sequence == 1:
+        return None
+    return Tampered("the ledger begins in the middle", entry.sha)
 
 
 def _link(above: tuple[Entry, Record], entry: Entry, record: Record) -> Tampered | None:

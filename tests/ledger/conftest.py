@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from app.domain.checkpoint import Checkpoint
-from app.domain.record import Answered, Lease, Published, Record
+from app.domain.record import Answered, Lease, Published, Rebuilt, Record
 from app.domain.refs import LedgerRefs
 from app.domain.token import Claims, issue, lease_secret
 from app.ledger.agent_commits import amend_as_agent
@@ -80,10 +80,14 @@ class Writers:
         sealer: Sealer | None = None,
         **more: Any,
     ) -> Entry:
-        """A commit of the service (or of another sealer) that puts a record on a parent."""
+        """A commit of the service (or of another sealer) that puts a record on a parent. Without one a later record is
+        that of a rebuilt ledger, unless it is to be `bare`.
+        """
+        if parent is None and record.sequence > 1 and not more.get("bare"):
+            record = record.model_copy(update={"rebuilt": Rebuilt(by="dev-a", at=NOW, sequence=record.sequence)})
         made = draft(
             ref=ref or self.refs.active(self.ticket),
-            parent=parent.sha if parent else None,
+            parent=parent.sha if parent else more.get("unseen"),
             code_parent=more.get("code_parent"),
             record=record,
             event=more.get("event", "changed"),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from app.domain.checkpoint import Checkpoint
-from app.domain.record import Answered, Record
+from app.domain.record import Answered, Rebuilt, Record
 from app.ledger.clone import Clone, PushedRefs, PushFailed, Unreachable
 from app.ledger.codec import Draft, Entry, blob_bytes, commit_bytes, draft, tree_bytes
 from app.ledger.git import GitLedger
@@ -89,10 +89,13 @@ class Remote:
 
     def write(self, record: Record, ref: str = LEDGER, parent: str | None = None) -> str:
         """A service commit on the ledger, moved by compare-and-set."""
-        before = self.refs().get(LEDGER)
+        below = parent or self.refs().get(LEDGER)
+        if below is None:  # only a rebuilt ledger begins with a holder
+            at = self.writers.lease().granted_at
+            record = record.model_copy(update={"rebuilt": Rebuilt(by="dev-a", at=at, sequence=record.sequence)})
         made = draft(
             ref=ref,
-            parent=parent or before,
+            parent=below,
             code_parent=None,
             record=record,
             event="changed",

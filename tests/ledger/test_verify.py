@@ -114,6 +114,8 @@ FORGERIES: dict[str, Any] = {
     "intent": None,
     "saved_at": "2026-11-30T04:00:00Z",
     "rebuilt": {"by": "me", "at": "2026-11-30T04:00:00Z", "sequence": 1},
+    "ended": {"because": "command", "at": "2026-11-30T04:00:00Z"},
+    "pruned": {"at": "2026-11-30T04:00:00Z", "sequence": 3},
     "approvals": [{"effect": "e1"}, {"effect": "e2"}],
     "round": {"id": "r", "author": "a", "tries": 1, "ttl_s": 60, "opened_at": "2026-11-30T04:00:00Z"},
     "open": [],
@@ -398,3 +400,40 @@ def test_places(writers: Any, base: Entry) -> None:
     assert place_is_sound(None, ended) == Placed("done")
     for active, done in ((base, base), (None, base), (ended, None), (base, ended), (born, ended), (None, born)):
         assert isinstance(place_is_sound(active, done), Misplaced)
+
+
+PRUNED_AT = {"at": "2026-11-30T04:00:00Z", "sequence": 9}
+TOMBSTONE = {"sequence": 9, "status": "cancelled", "lease": None, "pruned": PRUNED_AT}
+
+
+@pytest.mark.parametrize(
+    ("record", "event", "alone", "is_sound"),
+    [
+        (TOMBSTONE, "pruned", True, True),
+        # A tombstone that is one only in part is none.
+        (TOMBSTONE, "pruned", False, False),
+        (TOMBSTONE, "changed", True, False),
+        (TOMBSTONE, "changed", False, False),
+        (TOMBSTONE | {"pruned": None}, "pruned", True, False),
+        (TOMBSTONE | {"pruned": PRUNED_AT | {"sequence": 8}}, "pruned", True, False),
+        (TOMBSTONE | {"pruned": PRUNED_AT | {"sequence": 8}}, "changed", True, False),
+        (TOMBSTONE | {"status": "unclaimed"}, "pruned", True, False),
+        (TOMBSTONE | {"status": "completed"}, "pruned", True, False),
+        # What is written on top of a tombstone names the one it stands on.
+        (TOMBSTONE | {"pruned": PRUNED_AT | {"sequence": 8}}, "changed", False, True),
+        # Nothing else stands alone but a birth and what a person had rebuilt.
+        ({"sequence": 9}, "changed", True, False),
+        ({"sequence": 2}, "changed", True, False),
+        ({"sequence": 1, "status": "unclaimed", "generation": 0, "lease": None}, "born", True, True),
+        ({"sequence": 9, "rebuilt": {"by": "a", **PRUNED_AT}}, "rebuilt", True, True),
+        ({"sequence": 9, "rebuilt": {"by": "a", **PRUNED_AT, "sequence": 8}}, "changed", True, False),
+    ],
+)
+def test_what_may_stand_without_a_parent(
+    writers: Any, record: dict[str, Any], event: str, alone: bool, is_sound: bool
+) -> None:
+    held = writers.held(sequence=record["sequence"])
+    changed = Record.model_validate(held.model_dump() | {"lease": None} | record)
+    unseen = None if alone else "f" * 40
+    entry = writers.sealed(changed, event=event, bare=True, unseen=unseen, ref=writers.refs.done(writers.ticket))
+    assert isinstance(writers.verify(entry), Sound) is is_sound

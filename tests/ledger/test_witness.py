@@ -11,7 +11,7 @@ from app.ledger.witness import Backwards, Current, Forked, Missing, Witness, jud
 @pytest.fixture(scope="session")
 def entries(writers: Any) -> tuple[Any, ...]:
     """Sequences 5, 4 and 3, newest first; what lies below is known by SHA only."""
-    third = writers.sealed(writers.held(sequence=3))
+    third = writers.sealed(writers.held(sequence=3), bare=True)
     fourth = writers.pushed(third)
     return writers.pushed(fourth), fourth, third
 

@@ -1,4 +1,4 @@
-"""The life cycle table, played: people act on Issue, PR and branch; the loop ends tickets, and claims bring them back."""
+"""The life cycle table, played: people act on Issue, PR and branch; the loop ends tickets, claims bring them back."""
 
 import secrets
 from typing import Any
