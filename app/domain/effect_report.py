@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from app.domain.effect import Effect
-from app.domain.effect_journal import blocker, digest, probe_at, unknown
+from app.domain.effect_journal import MAX_UNSETTLED, blocker, digest, probe_at, unknown
 from app.domain.handoff_marker import report_marker
 from app.domain.observation import Issue, Observation
 from app.domain.plan import AskAboutEffect, ProbeEffect, RemoveComment, Wait
@@ -16,8 +16,10 @@ LOOKS_BEFORE_ASKING = 2
 
 
 def settling(record: Record, observation: Observation) -> Iterator[ProbeEffect | AskAboutEffect | RemoveComment | Wait]:
-    """What is to be done about the unknown effects of a ticket: look, wait until it is time to look again, ask."""
-    for effect in unknown(record):
+    """What is to be done about the unknown effects of a ticket: look, wait until it is time to look again, ask. About
+    as many as the service lets stand at once: a holder may have pushed any number of them.
+    """
+    for effect in unknown(record)[:MAX_UNSETTLED]:
         at = probe_at(effect)
         if at is not None and at <= observation.now:
             yield ProbeEffect(effect.key, "its end is unknown, and its probe tells whether it happened")

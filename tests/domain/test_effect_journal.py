@@ -30,7 +30,10 @@ from app.domain.effect_journal import (
     unknown,
 )
 from app.domain.effect_probe import CannotTell, NothingThere, Present, TagProbe
+from app.domain.effect_report import settling
+from app.domain.observation import Observation
 from app.domain.outcome import Blocked, Code
+from app.domain.plan import AskAboutEffect, ProbeEffect
 from app.domain.record import Lease, Record
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -359,6 +362,17 @@ def test_what_a_holder_pushed_is_shown_without_secrets_and_unreadable_probes() -
     assert after.effects[2] == record.effects[2]
     assert admitted(after) is after
     assert admitted_again(after) == admitted_again(admitted_again(record))
+
+
+def test_however_many_a_holder_pushed_a_round_looks_at_a_few_and_the_brief_names_a_few() -> None:
+    fields = {"kind": "tag", "state": "unknown", "generation": 1, "nonce": "n", "probes": 2}
+    probe = {"probe": {"type": "http", "url": "https://a.example.com/"}}
+    pushed = tuple(Effect.model_validate({**fields, **probe, "key": f"e{n}"}) for n in range(200))
+    observation = Observation(NOW, 1, "acme", "shop", "main", None, None)
+    planned = list(settling(held(effects=pushed), observation))
+    assert sum(isinstance(a, ProbeEffect) for a in planned) == MAX_UNSETTLED
+    assert sum(isinstance(a, AskAboutEffect) for a in planned) == MAX_UNSETTLED
+    assert len(effect_findings.blockers(held(effects=pushed))) == effect_findings.MAX_SHOWN + 1
 
 
 @pytest.mark.parametrize(
