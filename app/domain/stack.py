@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from app.domain.branches import ticket_of_branch
 from app.domain.checkpoint import Checkpoint
-from app.domain.surroundings import Predecessor, Surroundings
+from app.domain.surroundings import MOST_BRANCHES, Predecessor, Surroundings
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,8 @@ def _of_issue(predecessor: Predecessor, recorded: str) -> Stacking:
         return HasLanded(number, recorded)
     if own:
         return SamePlace(number, recorded) if own[0].sha == recorded else MovedOn(number, recorded, own[0].sha)
+    if len(predecessor.branches) >= MOST_BRANCHES:
+        return Unclear(number, f"too many branches have {number} in their name to tell which is the predecessor's")
     if predecessor.state == "OPEN":
         return Unclear(number, f"#{number}, the recorded predecessor, has no branch any more")
     return Unclear(number, f"#{number}, the recorded predecessor, is closed and {recorded} is not on the trunk")

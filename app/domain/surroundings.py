@@ -11,6 +11,9 @@ from typing import Literal
 MOST_DECISIONS = 40
 """Recorded decisions that one look resolves; what stands behind them is said to be not looked up."""
 
+MOST_BRANCHES = 50
+"""Branches with a predecessor's number in their name that one look reads."""
+
 
 @dataclass(frozen=True)
 class Asked:

@@ -86,7 +86,8 @@ fragment pull on PullRequest {
 
 
 @lru_cache(maxsize=64)
-def _document(objects: int, numbers: int) -> str:
+def document(objects: int, numbers: int) -> str:
+    """The query of a look that resolves so many git expressions and numbers."""
     declared, fields = around.of_decisions(objects, numbers)
     return _OBSERVE % {
         "declared": around.DECLARED + declared,
@@ -134,7 +135,7 @@ class Queries(RepositoryAccess):
             **around.variables_of(asked, self.default_branch),
         }
         try:
-            answer = await self.session.query("Observe", _document(len(asked.objects), len(asked.numbers)), variables)
+            answer = await self.session.query("Observe", document(len(asked.objects), len(asked.numbers)), variables)
             data, now = answer.body["data"], answer.date
         except GraphQLFailed as e:
             if asked.project and all("projectItems" in problem.path for problem in e.errors):

@@ -68,9 +68,9 @@ OF_REPOSITORY = """
       ... on Issue { state stateReason }
       ... on PullRequest { ...otherPull }
     }
-    predecessorBranches: refs(refPrefix: "refs/heads/", query: $predecessorSearch, first: 20)
+    predecessorBranches: refs(refPrefix: "refs/heads/", query: $predecessorSearch, first: 50)
       @include(if: $withPredecessor) {
-      nodes { ...tip associatedPullRequests(first: 5) { nodes { ...otherPull } } }
+      nodes { ...tip associatedPullRequests(first: 3) { nodes { ...otherPull } } }
     }
 """
 FRAGMENTS = """

@@ -13,7 +13,7 @@ from app.domain.policy import Policy, ProjectPolicy, ReleasePolicy
 from app.domain.record import Projections, Record
 from app.domain.recovery_steps import findings
 from app.domain.recovery_view import RecoveryView
-from app.domain.surroundings import Asked, Distance, Linked, OtherPull, Predecessor, ProjectItem, Tip
+from app.domain.surroundings import MOST_BRANCHES, Asked, Distance, Linked, OtherPull, Predecessor, ProjectItem, Tip
 from app.domain.ticket_evidence import names_release
 from tests.domain.recovery_scene import BASE, HEAD, OTHER, POLICY, PULL, WORLD, around, changed, noted, view
 
@@ -138,6 +138,13 @@ JUDGED: list[tuple[str, RecoveryView, int, bool | None, str]] = [
         6,
         True,
         "landed",
+    ),
+    (
+        "too many branches",
+        stacked(predecessor=issue(*(tip(f"x41-{n}") for n in range(MOST_BRANCHES)))),
+        6,
+        False,
+        "too many branches",
     ),
     ("a PR there", stacked(predecessor=of_pull(head_sha=OTHER)), 6, True, "stands at"),
     ("a PR moved", stacked(predecessor=of_pull()), 6, False, "stale"),

@@ -5,9 +5,13 @@ from typing import Any
 
 import pytest
 import respx
+from graphql import parse
 
-from app.domain.surroundings import Asked
+from app.domain.surroundings import MOST_DECISIONS, Asked
+from app.emulator.graphql.costs import measure
+from app.emulator.graphql.execute import schema
 from app.github.errors import GraphQLFailed
+from app.github.queries import document
 from app.github.repository import Repository
 
 DATE = {"date": "Mon, 30 Nov 2026 12:00:00 GMT"}
@@ -76,3 +80,9 @@ async def test_any_other_gap_is_no_answer(
     wire.post("/graphql").respond(json=answer(error("NOT_FOUND", *path)), headers=DATE)
     with pytest.raises(GraphQLFailed):
         await repository.observe(42, None, None, asked=Asked(numbers=(1,)))
+
+
+def test_a_look_costs_one_point_however_much_it_asks_for() -> None:
+    for objects, numbers in ((0, 0), (MOST_DECISIONS, 0), (0, MOST_DECISIONS)):
+        measured = measure(schema(), parse(document(objects, numbers)), "Observe", {})
+        assert (measured.cost, measured.refusal) == (1, None)
