@@ -77,7 +77,7 @@ def choose(home: Home, name: str | None) -> Chosen | Nothing:
     if not isinstance(record, Record):
         raise Refused(Blocked(Code.FROZEN, "the ticket's ledger cannot be read", "a person must look at the ticket"))
     entries = listed(record)
-    found = ledger.children([entry.name for entry in entries])
+    found = ledger.children(entries)
     if isinstance(found, Unreachable):
         raise pushing.refusal(git_outcomes.Unheard(found.reason), lease)
     return _chosen(Workspace(home), lease, record, found, name)

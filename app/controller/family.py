@@ -62,6 +62,8 @@ class Families:
             return Family()
         number = standing.record.ticket
         found, results = await asyncio.gather(ledger.children(standing), self._results(repo, ledger, number))
+        # A ref of a result that somebody deleted is no loss where the parent's record names its commit.
+        sealed = {e.name: {e.result.generation: e.result.commit} for e in entries if e.result is not None}
         seen: dict[str, Seen | Unseen] = {}
         standings: dict[str, Standing] = {}
         for name, judged in found.items():
@@ -69,7 +71,7 @@ class Families:
             usable = await self._usable(repo, ledger, child, judged)
             if isinstance(usable, Standing):
                 standings[name] = usable
-                result = await self._result(ledger, usable, results.get(name, {}))
+                result = await self._result(ledger, usable, {**sealed.get(name, {}), **results.get(name, {})})
                 seen[name] = await self._seen(repo, usable, result, policy or Policy(), now)
             else:
                 seen[name] = usable

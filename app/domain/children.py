@@ -59,6 +59,24 @@ def integrated_text(name: str, result: SealedResult) -> str:
     return f"{name} generation {result.generation} (result {result.commit}) merged as {result.merged}"
 
 
+def told(record: Record) -> list[str]:
+    """The children in words, by the record alone: what was integrated, given, given out, and what is stale."""
+    return [f"{entry.name}: {_told(entry, record)}" for entry in listed(record)]
+
+
+def _told(entry: ListedChild, record: Record) -> str:
+    result = entry.result
+    if result is not None and result.merged is not None:
+        return f"integrated as {result.merged}"
+    if entry.cancelled:
+        return "cancelled"
+    if stale := stale_because(entry, record, None):
+        return f"stale, {stale}"
+    if result is None:
+        return "given out"
+    return "completed, waits to be integrated" if result.outcome == "completed" else "failed"
+
+
 def _is_merged(entry: ListedChild) -> bool:
     return entry.result is not None and entry.result.merged is not None
 

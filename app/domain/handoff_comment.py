@@ -2,6 +2,7 @@
 
 from app.domain.checkpoint import Step
 from app.domain.checkpoint_gap import Overdue
+from app.domain.children import told
 from app.domain.effect_findings import shown
 from app.domain.fencing import AtPublished, Foreign, Head, Tampered
 from app.domain.handoff_marker import marker_of
@@ -103,6 +104,8 @@ def _lists(record: Record) -> list[str]:
         parts.append("**GitHub refused, and it will be tried again**\n" + _bullets(refused))
     if effects := shown(record):
         parts.append("**Effects outside Git that are not settled**\n" + _bullets(effects))
+    if children := told(record):
+        parts.append("**Children**\n" + _bullets(children))
     if c.blockers:
         parts.append("**Blocked by**\n" + _bullets(list(c.blockers)))
     return parts

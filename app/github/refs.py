@@ -85,13 +85,15 @@ class Refs(RepositoryAccess):
         shapes = read(list[RefShape], first.body, Call("GET", _MATCHING))
         values_read = [RefValue(shape.ref, shape.object.sha) for shape in shapes]
         names = [value.name for value in values_read]
-        if name not in names and first.has_next_page and names != sorted(names):
+        # A dot comes before every digit: what follows `…/42.` in order is `…/420`.
+        goes_on = bool(names) and names[-1].startswith(f"{name}.")
+        if first.has_next_page and name not in names and names != sorted(names):
             values_read = await self.matching_refs(name)
+        elif first.has_next_page and (goes_on or names != sorted(names)):
+            further = await self.matching_refs(f"{name}.")
+            values_read = [*(value for value in values_read if not value.name.startswith(f"{name}.")), *further]
         below = next((Occupied(value.name) for value in values_read if value.name.startswith(f"{name}/")), None)
         place = next((value for value in values_read if value.name == name), below)
-        # A dot comes before every digit: what follows `…/42.` in order is `…/420`.
-        if first.has_next_page and (names != sorted(names) or not names or names[-1].startswith(f"{name}.")):
-            values_read = await self.matching_refs(f"{name}.")
         return place, tuple(value for value in values_read if value.name.startswith(f"{name}."))
 
     async def find_branches(self, prefix: str) -> list[Branch]:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from app.domain.agent_api import HIGHEST_SEQ
 from app.domain.checkpoint import Checkpoint
+from app.domain.child_contract import ListedChild
 from app.domain.children import Seen as Found
 from app.domain.children import Unseen
 from app.domain.fence import highest_seq, other_request
@@ -133,9 +134,9 @@ class GitLedger:
         entries = self._tail(head)
         return Seen(entries, found.get(branch_ref)) if entries else Gone("the ledger's ref points to no ledger commit")
 
-    def children(self, names: Sequence[str]) -> dict[str, Found | Unseen] | Unreachable:
-        """The ticket's children of these names, by their ledgers on the remote."""
-        wanted = [Child(number_of(self.ticket), name) for name in names]
+    def children(self, entries: Sequence[ListedChild]) -> dict[str, Found | Unseen] | Unreachable:
+        """The ticket's listed children, by their ledgers on the remote."""
+        wanted = [(Child(number_of(self.ticket), entry.name), entry) for entry in entries]
         return look_at_children(self._clone, self.refs, self._repository_id, self._public_keys, wanted, self._tail)
 
     def fenced_push(

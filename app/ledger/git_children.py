@@ -8,6 +8,7 @@ stands above the last such seal is its holder's word and is not believed here. F
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from app.domain.child_contract import ListedChild
 from app.domain.children import Seen, Unseen
 from app.domain.lease import Nobody
 from app.domain.record import FINISHED, Record
@@ -27,10 +28,13 @@ def look_at_children(
     refs: LedgerRefs,
     repository_id: int,
     public_keys: PublicKeys,
-    children: Sequence[Child],
+    entries: Sequence[tuple[Child, ListedChild]],
     tail: Callable[[str], tuple[Entry, ...]],
 ) -> dict[str, Seen | Unseen] | Unreachable:
-    """The children by name, as their ledgers stand on the remote now. `tail` reads a fetched ledger from its head."""
+    """The listed children by name, as their ledgers stand on the remote now. `tail` reads a fetched ledger from its
+    head.
+    """
+    children = [child for child, _ in entries]
     here = {child: f"refs/agent-recovery-seen/{child}/ledger" for child in children}
     found = clone.fetch({refs.active(child): local for child, local in here.items()}) if here else {}
     if isinstance(found, Unreachable):
@@ -38,9 +42,8 @@ def look_at_children(
     seen: dict[str, Seen | Unseen] = {}
     for child in children:
         head = found.get(refs.active(child))
-        entries = tail(head) if head is not None else ()
         judged = verify_tail(
-            entries,
+            tail(head) if head is not None else (),
             ticket=child,
             refs=refs,
             repository_id=repository_id,
@@ -53,20 +56,23 @@ def look_at_children(
             seen[child.name] = Unseen("its ledger cannot be trusted")
         else:
             seen[child.name] = Seen(judged.record, Nobody("nobody looked"))
-    return _with_results(clone, refs, children, seen, found)
+    return _with_results(clone, refs, entries, seen, found)
 
 
 def _with_results(
     clone: Clone,
     refs: LedgerRefs,
-    children: Sequence[Child],
+    entries: Sequence[tuple[Child, ListedChild]],
     seen: dict[str, Seen | Unseen],
     heads: Mapping[str, str],
 ) -> dict[str, Seen | Unseen] | Unreachable:
     """Those that ended, with the commits that the refs of their results point to: commits of their own ledgers, each
     with this very result.
     """
-    ended = {child: s for child in children if isinstance(s := seen[child.name], Seen) and s.record.status in FINISHED}
+    ended = {
+        child: s for child, _ in entries if isinstance(s := seen[child.name], Seen) and s.record.status in FINISHED
+    }
+    sealed = {child: entry.result.commit for child, entry in entries if entry.result is not None}
     if not ended:
         return seen
     names = {child: refs.result(child, s.record.generation) for child, s in ended.items()}
@@ -75,7 +81,8 @@ def _with_results(
         return found
     with clone.objects() as objects:
         for child, s in ended.items():
-            at = found.get(names[child])
+            # A deleted ref is no loss where the parent's record names the commit.
+            at = found.get(names[child], sealed.get(child))
             chain = clone.first_parents(heads[refs.active(child)], MOST_ABOVE)
             entry = objects.entry(at) if at in chain else None
             there = entry.record if entry is not None else None

@@ -178,7 +178,9 @@ async def test_a_result_ends_the_child_and_is_sealed_in_its_parent(world: LoopWo
     # The loop wrote above it; the result is where it was.
     assert parent.refs()[slot] != parent.refs()[f"active/{world.ticket}.docs-1"]
     assert (await parent.children())["docs-1"].integrable
-    # Sealed: a result that is exchanged now is noticed.
+    # Sealed: a ref that is deleted now is no loss, and a result that is exchanged is noticed.
+    world.git(parent.agent.folder, "push", "-q", "origin", f":refs/agent-recovery/{slot}")
+    assert (await parent.children())["docs-1"].integrable
     world.git(parent.agent.folder, "push", "-qf", "origin", f"HEAD:refs/agent-recovery/{slot}")
     assert (await parent.children())["docs-1"].state == "stale"
 
@@ -366,3 +368,28 @@ async def test_children_end_with_their_ticket_and_come_back_only_by_its_next_hol
     again = await Worker.on(successor, "docs-1", generation=1)
     assert again.grant.generation == 2
     assert f"active/{world.ticket}.docs-1" in successor.refs()
+
+
+async def test_a_childs_branch_is_put_back_and_its_pull_request_reopened(world: LoopWorld) -> None:
+    parent = await Parent.working(world)
+    await parent.spawn("docs-1")
+    worker = await Worker.on(parent, "docs-1")
+    pushed = worker.agent.push("chapter")
+    await worker.settle()
+    world.git(worker.agent.folder, "push", "-q", "origin", f":refs/heads/{worker.grant.branch}")
+    await worker.settle()
+    assert world.head(worker.grant.branch) == pushed.code_sha
+    [pull] = [p for p in world.get("pulls?state=all") if p["head"]["ref"] == worker.grant.branch]
+    assert pull["state"] == "open"
+
+
+async def test_the_handoff_comment_names_the_children(world: LoopWorld) -> None:
+    parent = await Parent.working(world)
+    await parent.restack(S1)
+    await parent.spawn("docs-1")
+    await parent.restack(S2)
+    await parent.spawn("docs-2")
+    await world.settle(parent.controller)
+    [comment] = world.comments(world.get("pulls")[0]["number"], f"handoff:{world.ticket} ")
+    assert "- docs-1: stale, it was spawned while the predecessor was at 1111" in comment["body"]
+    assert "- docs-2: given out" in comment["body"]

@@ -10,7 +10,7 @@ import respx
 
 from app.domain.model import ZERO_SHA
 from app.github.errors import Forbidden, RefsUndecided, ServerError
-from app.github.refs import RefUpdate
+from app.github.refs import RefUpdate, RefValue
 from app.github.repository import Repository
 
 A, B = "a" * 40, "b" * 40
@@ -151,6 +151,24 @@ async def test_a_push_that_is_forbidden_is_a_refusal(repository: Repository, wir
     wire.get(f"{GIT}/info/refs").respond(403, text="Write access to repository not granted.")
     with pytest.raises(Forbidden):
         await repository.receive_pack([MOVE])
+
+
+CHILDREN = tuple(f"{REF}.c{n}" for n in range(3))
+
+
+async def test_children_come_with_the_same_answer_and_one_more_only_where_it_is_full(
+    repository: Repository, wire: respx.MockRouter
+) -> None:
+    whole = (REF, *CHILDREN, *PREFIXED)
+    route = wire.get(path="/repos/octo-org/demo/git/matching-refs/agent-recovery/active/42")
+    route.respond(json=_page(*whole), headers=MANY)
+    place, branches = await repository.place_and_branches_of_ref(REF)
+    assert (place, [v.name for v in branches], route.call_count) == (RefValue(REF, A), list(CHILDREN), 1)
+    route.respond(json=_page(REF, CHILDREN[0]), headers=MANY)
+    further = wire.get(path="/repos/octo-org/demo/git/matching-refs/agent-recovery/active/42.")
+    further.respond(json=_page(*CHILDREN))
+    place, branches = await repository.place_and_branches_of_ref(REF)
+    assert (place, [v.name for v in branches], further.call_count) == (RefValue(REF, A), list(CHILDREN), 1)
 
 
 def _page(*names: str) -> list[dict[str, Any]]:

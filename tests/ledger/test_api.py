@@ -298,15 +298,15 @@ async def test_what_shows_only_while_the_ledger_is_being_moved_is_not_believed(
 ) -> None:
     base = await plain.claimed()
     ended = (await plain.change(base, status="cancelled", to="done")).standing
-    exact, calls = plain.repo.place_of_ref, itertools.count()
+    exact, calls = plain.repo.place_and_branches_of_ref, itertools.count()
 
-    async def torn(ref: str) -> RefValue | Occupied | None:
+    async def torn(ref: str) -> tuple[RefValue | Occupied | None, tuple[RefValue, ...]]:
         if next(calls) < 2:
             both = {plain.writers.refs.active(TICKET): base.entry.sha, plain.writers.refs.done(TICKET): ended.entry.sha}
             return RefValue(ref, both[ref]) if shown == "in both places" and ref in both else None
         return await exact(ref)
 
-    monkeypatch.setattr(plain.repo, "place_of_ref", torn)
+    monkeypatch.setattr(plain.repo, "place_and_branches_of_ref", torn)
     read = await plain.replica().read(TICKET)
     assert isinstance(read, Standing)
     assert (read.place, read.entry) == ("done", ended.entry)
@@ -314,14 +314,14 @@ async def test_what_shows_only_while_the_ledger_is_being_moved_is_not_believed(
 
 async def test_a_birth_between_two_looks_is_no_damage(plain: World, monkeypatch: pytest.MonkeyPatch) -> None:
     born = await plain.born()
-    exact, calls = plain.repo.place_of_ref, itertools.count()
+    exact, calls = plain.repo.place_and_branches_of_ref, itertools.count()
 
-    async def torn(ref: str) -> RefValue | Occupied | None:
+    async def torn(ref: str) -> tuple[RefValue | Occupied | None, tuple[RefValue, ...]]:
         # The first look came before the birth. In the second the place under active was read before it, done after.
         number = next(calls)
-        return None if number < 2 or (number < 4 and "/active/" in ref) else await exact(ref)
+        return (None, ()) if number < 2 or (number < 4 and "/active/" in ref) else await exact(ref)
 
-    monkeypatch.setattr(plain.repo, "place_of_ref", torn)
+    monkeypatch.setattr(plain.repo, "place_and_branches_of_ref", torn)
     read = await plain.replica().read(TICKET)
     assert isinstance(read, Standing)
     assert (read.entry, read.unborn) == (born.entry, True)
@@ -331,28 +331,28 @@ async def test_a_claim_after_a_half_seen_birth_leaves_nothing_behind(
     plain: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     born = await plain.born()
-    exact, calls = plain.repo.place_of_ref, itertools.count()
+    exact, calls = plain.repo.place_and_branches_of_ref, itertools.count()
 
-    async def torn(ref: str) -> RefValue | Occupied | None:
-        return None if next(calls) < 2 and "/done/" in ref else await exact(ref)
+    async def torn(ref: str) -> tuple[RefValue | Occupied | None, tuple[RefValue, ...]]:
+        return (None, ()) if next(calls) < 2 and "/done/" in ref else await exact(ref)
 
-    monkeypatch.setattr(plain.repo, "place_of_ref", torn)
+    monkeypatch.setattr(plain.repo, "place_and_branches_of_ref", torn)
     read = await plain.replica().read(TICKET)
     assert isinstance(read, Standing)
     assert (read.entry, read.unborn) == (born.entry, True)
     won = await plain.change(read, "claimed", status="working", generation=1, lease=plain.writers.lease())
     assert isinstance(won, Won)
-    assert await exact(plain.writers.refs.done(TICKET)) is None
+    assert await exact(plain.writers.refs.done(TICKET)) == (None, ())
 
 
 async def test_looks_that_never_agree_are_no_answer(plain: World, monkeypatch: pytest.MonkeyPatch) -> None:
     await plain.born()
-    exact, calls = plain.repo.place_of_ref, itertools.count()
+    exact, calls = plain.repo.place_and_branches_of_ref, itertools.count()
 
-    async def torn(ref: str) -> RefValue | Occupied | None:
-        return None if next(calls) // 2 % 2 == 0 or "/active/" in ref else await exact(ref)
+    async def torn(ref: str) -> tuple[RefValue | Occupied | None, tuple[RefValue, ...]]:
+        return (None, ()) if next(calls) // 2 % 2 == 0 or "/active/" in ref else await exact(ref)
 
-    monkeypatch.setattr(plain.repo, "place_of_ref", torn)
+    monkeypatch.setattr(plain.repo, "place_and_branches_of_ref", torn)
     with pytest.raises(ServerError, match="at every look"):
         await plain.replica().read(TICKET)
 

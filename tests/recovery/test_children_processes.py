@@ -99,6 +99,7 @@ def _states(brief: dict[str, Any]) -> dict[str, str]:
     return {child["name"]: child["state"] for child in brief["children"]}
 
 
+@pytest.mark.timeout(600)
 def test_children_outlive_their_parent_and_are_integrated_by_its_successor(
     git_world: GitWorld, machines: Machines
 ) -> None:
@@ -166,6 +167,74 @@ def test_children_outlive_their_parent_and_are_integrated_by_its_successor(
         ("code", "integrated"),
         ("old", "integrated"),
     ]
+
+
+@pytest.mark.timeout(600)
+def test_what_a_holder_says_about_children_on_the_command_line(git_world: GitWorld, machines: Machines) -> None:
+    ticket = git_world.issue()
+    here = machines.folder("parent")
+
+    def say(*arguments: str, folder: Path = here) -> dict[str, Any]:
+        code, answer = machines.run(folder, *arguments)
+        assert code == 0, answer
+        return answer
+
+    say("recover", str(ticket))
+    _commit(here, "plan.txt", "first\n")
+    say("push")
+    say("child", "spawn", "rewrite", "--objective", "Rewrite the plan", "--dry-run")
+    assert say("child", "list")["children"] == []
+    task = {"objective": "Rewrite the plan", "acceptance": ["it is shorter"], "budget": {"minutes": 20}}
+    (here.parent / "task.json").write_text(json.dumps(task))
+    say("child", "spawn", "rewrite", "--file", "../task.json", "--role", "editor")
+    for name in ("broken", "late"):
+        say("child", "spawn", name, "--objective", f"Do what {name} is for")
+
+    child = machines.folder("rewrite")
+    brief = say("recover", f"{ticket}.rewrite", folder=child)["brief"]
+    assert (brief["contract"]["role"], brief["contract"]["budget"]["minutes"]) == ("editor", 20)
+    _commit(child, "plan.txt", "second\n")
+    pushed = say("push", folder=child)["pushed"]
+    code, refused = machines.run(here, "complete", "--summary", "x")
+    assert (code, refused["error"]["code"]) == (2, "usage")
+    say("complete", "--summary", "Shorter now", "--met", "it is shorter", folder=child)
+    assert machines.run(child, "push")[0] == 3
+    other = machines.folder("broken")
+    say("recover", f"{ticket}.broken", folder=other)
+    say("fail", "--summary", "It cannot be done", folder=other)
+
+    # A conflict is told with its files and leaves the tree as it was; resolved by hand it is only recorded.
+    _commit(here, "plan.txt", "third\n")
+    code, refused = machines.run(here, "child", "integrate")
+    assert (code, refused["error"]["code"]) == (5, "branch_moved")
+    assert "plan.txt" in refused["error"]["message"]
+    assert _git(here, "status", "--porcelain") == ""
+    _git(here, "merge", "--no-ff", "-X", "ours", "-m", "Take the rewriting in", pushed)
+    by_hand = _git(here, "rev-parse", "HEAD")
+    assert say("child", "integrate", "rewrite")["result"]["merged"] == by_hand
+    assert say("child", "integrate", "rewrite")["integrated"] is None
+
+    code, refused = machines.run(here, "child", "integrate", "broken")
+    assert (code, refused["error"]["code"]) == (5, "child_failed")
+    say("child", "cancel", "late")
+    assert say("child", "integrate")["integrated"] is None
+    states = {c["name"]: c["state"] for c in say("child", "list")["children"]}
+    assert states == {"rewrite": "integrated", "broken": "failed", "late": "cancelled"}
+    code, refused = machines.run(here, "child", "adopt", "nobody")
+    assert (code, refused["error"]["code"]) == (2, "not_found")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=agent", "-c", "user.email=agent@example.org")
+    return subprocess.run(
+        ["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def _commit(folder: Path, name: str, content: str) -> None:
+    (folder / name).write_text(content)
+    _git(folder, "add", name)
+    _git(folder, "commit", "-qm", f"Write {name}")
 
 
 def _wait_for_the_end_of(world: GitWorld, child: str) -> None:
