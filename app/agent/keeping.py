@@ -66,7 +66,7 @@ class Keeper:
         self._saving = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._keep, daemon=True)
-        self._began = self._sign = self._beat = time.monotonic()
+        self.born = self._sign = self._beat = time.monotonic()
         self._soft_at = self._gap_again = self._lease_again = 0.0
         self._status: str | None = None
         self._hears = False
@@ -176,10 +176,10 @@ class Keeper:
 
     def _save_in_time(self, now: float) -> None:
         end = self._times.end_margin
-        if end is not None and not self._told_end and now >= self._began + end:
+        if end is not None and not self._told_end and now >= self.born + end:
             self._told_end = True
             self.save_hard(Trigger.SHUTDOWN, always=True)
-        elif now >= max(self._sign + self._times.lease_margin, self._lease_again):
+        elif not self._hears and now >= max(self._sign + self._times.lease_margin, self._lease_again):
             self._lease_again = now + _AGAIN_S
             self.save_hard(Trigger.SHUTDOWN, always=True)
         elif now >= max(self._saved_at(now) + self._times.gap, self._gap_again):
@@ -189,7 +189,7 @@ class Keeper:
     def _saved_at(self, now: float) -> float:
         """When this workspace last saved, by the monotonic clock; the beginning of the run where it never did."""
         found = last_save.last(self.home, self.who)
-        return self._began if found is None else max(self._began, now - max(time.time() - found.at, 0.0))
+        return self.born if found is None else max(self.born, now - max(time.time() - found.at, 0.0))
 
     def _heartbeat(self) -> None:
         lease = self._lease()

@@ -23,7 +23,7 @@ _SHA = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True)
 class Overdue:
-    """A holder works on and `since` nothing of it was saved; `ever`: it had saved something before."""
+    """A holder works on and `since` nothing of it was saved; `ever`: it had saved something under this lease."""
 
     since: datetime
     max_gap: timedelta
@@ -43,7 +43,8 @@ def overdue(record: Record | None, policy: Policy, holder: Liveness, *, now: dat
     known = [moment for moment in (granted, saved) if moment is not None]
     if not known or now <= max(known) + policy.checkpoint.max_gap:
         return None
-    return Overdue(max(known), policy.checkpoint.max_gap, ever=saved is not None and saved == max(known))
+    ever = saved is not None and (granted is None or saved > granted)
+    return Overdue(max(known), policy.checkpoint.max_gap, ever)
 
 
 def keeps_the_work(record: Record, stands_at: str | None) -> bool:

@@ -226,6 +226,8 @@ def test_a_silent_service_is_made_up_for_by_a_push_before_the_lease_ends(
     world: World, here: Path, keeper: Callable[[Times], Keeper], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sha = world.commit(here, "work.txt")
+    lease = here / ".agent-recovery" / "lease.json"
+    lease.write_text(lease.read_text().replace('"heartbeat_every_s": 60', '"heartbeat_every_s": 1'))
     made = keeper(Times(ttl_s=4, max_gap_s=1800))
     made.start()
     monkeypatch.setattr("app.agent.keeping.PATIENCE_S", 0.1)
@@ -238,6 +240,12 @@ def test_a_silent_service_is_made_up_for_by_a_push_before_the_lease_ends(
     noted = last_save.last(Home.at(here), held.identity(Home.at(here), world.environment()))
     assert noted is not None
     assert noted.trigger == "shutdown"
+
+
+def test_a_service_that_answers_needs_no_push_for_the_lease(world: World, keeper: Callable[[Times], Keeper]) -> None:
+    made = keeper(Times(ttl_s=1, max_gap_s=1800))
+    kept(made, lambda: time.monotonic() > made.born + 2)
+    assert (world.service.of("checkpoint"), world.server_ref(HEAD_REF)) == ([], None)
 
 
 def test_soft_checkpoints_follow_the_work(world: World, here: Path, keeper: Callable[[Times], Keeper]) -> None:

@@ -85,9 +85,10 @@ def test_the_reason_names_moments_and_no_ages_so_that_it_stays_the_same() -> Non
     assert later is not None
     assert early.reason == later.reason
     assert early.reason == "its last hard checkpoint is of 2026-11-30T11:29:00Z, and checkpoint.max_gap is 30m"
-    never = overdue(record(31), POLICY, LIVE, now=NOW)
-    assert never is not None
-    assert never.reason.startswith("it has saved nothing since it took the ticket at 2026-11-30T11:29:00Z")
+    for never in (record(31), record(31, 31), record(31, 400)):
+        late = overdue(never, POLICY, LIVE, now=NOW)
+        assert late is not None
+        assert late.reason.startswith("it has saved nothing since it took the ticket at 2026-11-30T11:29:00Z")
 
 
 @pytest.mark.parametrize(
