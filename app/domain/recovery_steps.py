@@ -15,12 +15,13 @@ from app.domain.decision_refs import Decision, resolved
 from app.domain.effect_findings import rechecked
 from app.domain.fencing import AtPublished, Foreign, NothingPublished, Tampered
 from app.domain.hints import hints_in
+from app.domain.linked_issue import linked_issue_of
 from app.domain.model import instant_text
 from app.domain.policy import PATH
 from app.domain.recovery_view import Found, RecoveryView, tasks_of
 from app.domain.stack import MovedOn, NoPredecessor, stacking
 from app.domain.triggers import meaning_of
-from app.domain.validation import present, shown
+from app.domain.validation import VERIFY, present, shown
 
 _NAMES = (
     "identify the Issue, its PR, trunk and dependencies",
@@ -56,11 +57,17 @@ def _branches(view: RecoveryView) -> Found:
     work = view.work
     branch = view.observation.branch(work.branch) if work else None
     published = view.record.published if view.record else None
+    around = view.observation.around
+    over = around.trunk_over_work
     evidence = {
         "branch": work.branch if work else None,
         "head": branch.sha if branch else None,
         "published": published.sha if published else None,
         "base": work.base_sha if work else None,
+        "ahead_of_trunk": over.behind if over else None,
+        "behind_trunk": over.ahead if over else None,
+        "predecessor": view.checkpoint.predecessor_issue_or_pr,
+        "successors": [pull.number for pull in around.dependents],
     }
     match view.head:
         case AtPublished():
@@ -76,7 +83,14 @@ def _pull(view: RecoveryView) -> Found:
     judged, pull = criteria(view)[2], view.pull
     if pull is None:
         return "done", judged.reason, {}
-    evidence = {"number": pull.number, "state": pull.state, "draft": pull.is_draft, "head": pull.head_sha}
+    evidence = {
+        "number": pull.number,
+        "state": pull.state,
+        "draft": pull.is_draft,
+        "head": pull.head_sha,
+        "base": pull.base,
+        "issue": linked_issue_of(pull.body),
+    }
     return "done", judged.reason, evidence
 
 
@@ -231,10 +245,16 @@ def _verification(view: RecoveryView) -> Found:
     judged = criteria(view)[11]
     if view.policy is not None and not view.policy.verify:
         return "not_applicable", judged.reason, {}
-    runs = [{"exit_code": run.exit_code} for run in view.evidence.verify] if view.evidence else []
+    verify = next((v for v in validations_here(view) if v.profile == VERIFY), None)
+    evidence = {
+        "at": verify.snapshot if verify else None,
+        "completed": list(verify.completed) if verify else [],
+        "failed": list(verify.failed) if verify else [],
+        "not_run": list(verify.not_run) if verify else [],
+    }
     if judged.met is False:
-        return "blocked", judged.reason, {"runs": runs}
-    return ("done" if judged.met else "pending"), judged.reason, {"runs": runs}
+        return "blocked", judged.reason, evidence
+    return ("done" if judged.met else "pending"), judged.reason, evidence
 
 
 def _go_on(view: RecoveryView) -> Found:
