@@ -61,7 +61,9 @@ def judged(view: RecoveryView) -> Verdict:
     item = _item(view)
     if item is None:
         return False, f"Issue #{issue.number} is not in Project {wanted.number}, which the policy names"
-    release = item.fields.get(wanted.release_field)
+    # A child's trunk is its parent's branch: which release it is for, the parent's own brief says.
+    is_child = view.record is not None and view.record.child is not None
+    release = item.fields.get(wanted.release_field) if not is_child else None
     if release is not None and not names_release(release, work.trunk):
         field = f"its field {wanted.release_field} in Project {wanted.number}"
         return False, f"{field} says {_text(release)}, the record says {work.trunk}; a person decides which is right"

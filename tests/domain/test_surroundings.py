@@ -64,6 +64,13 @@ JUDGED: list[tuple[str, RecoveryView, int, bool | None, str]] = [
     ("no release there", around(IN_PROJECT, project_items=item()), 1, True, "Project 7 agrees"),
     ("same release", around(IN_PROJECT, project_items=item(**{"Target release": "v1"})), 1, True, "agrees"),
     ("other release", around(IN_PROJECT, project_items=item(**{"Target release": "2"})), 1, False, "a person decides"),
+    (
+        "a child's trunk is no release",
+        around(IN_PROJECT, record=changed(child="docs-1"), project_items=item(**{"Target release": "2"})),
+        1,
+        True,
+        "agrees",
+    ),
     ("merged, Issue open", around(record=SHOWN, world=MERGED), 4, False, "Issue #42 is still open; the branch"),
     (
         "all landed",
