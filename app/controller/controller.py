@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import structlog
 
+from app.controller.accounts import Accounts
 from app.controller.act import Actor
 from app.controller.authors import Authors
 from app.controller.briefing import brief_of
@@ -96,7 +97,7 @@ class Controller:
         self._views = Views(github, keys, heartbeats, witnessing)
         self._claiming = Claiming(self._views, journal, actor, keys, authors, pokes, resume=resume)
         self._holding = Holding(self._views, journal, projector, heartbeats, witnessing, pokes)
-        self._gate = GitGate(self._views, self._holding, heartbeats, witnessing, pokes)
+        self._gate = GitGate(self._views, self._holding, Accounts(github), heartbeats, witnessing, pokes)
         self._effect_decisions = EffectDecisions(self._views, journal)
         self._effecting = Effecting(self._views, self._holding, Prober(http_get or HttpGet()))
         self._parenting = Parenting(self._views, self._holding, pokes)

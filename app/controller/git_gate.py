@@ -1,6 +1,7 @@
 """The gate of the service's git endpoint: whose git passes, and how its push becomes one update with the ledger.
 
-Wanted properties (the ownership protocol, R14 and R17): nothing passes but for the present holder; a push moves the
+Wanted properties (the ownership protocol, R14 and R17): nothing passes but for the present holder, and only while the
+account that claimed may write itself; a push moves the
 ticket branch only together with a ledger commit of the holder's own generation, which is its own or one that is added
 here; so a takeover at any moment before GitHub acts refuses all of it.
 
@@ -18,6 +19,7 @@ import random
 import re
 from dataclasses import dataclass
 
+from app.controller.accounts import Accounts
 from app.controller.briefing import frozen_refusal
 from app.controller.heartbeats import Heartbeats, Holder
 from app.controller.holding import Holding, require_own, require_writable
@@ -67,9 +69,16 @@ class GitGate:
     """Lets holders' git through."""
 
     def __init__(
-        self, views: Views, holding: Holding, heartbeats: Heartbeats, witnessing: Witnessing, pokes: PokeStore
+        self,
+        views: Views,
+        holding: Holding,
+        accounts: Accounts,
+        heartbeats: Heartbeats,
+        witnessing: Witnessing,
+        pokes: PokeStore,
     ) -> None:
         self._views = views
+        self._accounts = accounts
         self._holding = holding
         self._heartbeats = heartbeats
         self._witnessing = witnessing
@@ -81,6 +90,7 @@ class GitGate:
         lease = present_lease(standing.record, claims, repository_id=repo.id, ticket=claims.ticket)
         if isinstance(lease, Blocked) and (to_push or lease.code is not Code.HELD):
             raise Refused(lease)
+        await self._require_account(repo, standing.record.lease)
         return repo
 
     async def push(self, owner: str, name: str, claims: Claims, request: PushRequest, pack: HeldPack) -> PushReport:
@@ -101,6 +111,7 @@ class GitGate:
                 await self._note(view, claims)
                 return PushReport(dict.fromkeys((command.ref for command in request.commands), None))
             standing, lease = _present(view, claims)
+            await self._require_account(view.repo, lease)
             if refused is not None and sending is not None and sending.base == standing.entry.sha:
                 unmoved += 1
                 if unmoved == UNMOVED_TRIES or not _is_race(refused):
@@ -147,6 +158,11 @@ class GitGate:
             NewObject("commit", commit_bytes(made)),
         )
         return _Sending(base, commit, (Command(own, base, commit),), objects, made)
+
+    async def _require_account(self, repo: Repository, lease: Lease | None) -> None:
+        """Raises Refused where the App would do for a holder what the account that claimed may not do any more."""
+        if lease is not None and (refusal := await self._accounts.may_no_more(repo, lease)) is not None:
+            raise Refused(refusal)
 
     async def _saw(self, view: View, standing: Standing, sending: _Sending) -> None:
         """The table's witness of a commit of ours. One that its holder wrote is seen by the next look, which judges."""

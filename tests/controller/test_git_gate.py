@@ -21,6 +21,7 @@ async def refusal(controller: Controller, agent: Agent, *commands: Command) -> C
 async def test_a_push_costs_the_same_however_long_the_ledger_is(world: LoopWorld) -> None:
     controller = world.controller()
     agent = world.agent(await world.claim(controller))
+    await controller.git_access("acme", "shop", claims_of(agent.grant), to_push=True)  # git's first question
     costs, old = [], ZERO_SHA
     for name in ("one", "two", "three"):
         sha = agent.work(name)
@@ -66,6 +67,19 @@ async def test_on_hold_a_holder_may_read_and_not_push(world: LoopWorld) -> None:
         await controller.git_access("acme", "shop", claims, to_push=True)
     assert raised.value.blocked.code is Code.HELD
     assert await refusal(controller, agent, Command(branch_ref(agent), ZERO_SHA, sha)) is Code.HELD
+    assert world.head(agent.grant.branch) is None
+
+
+async def test_a_lease_reaches_no_further_than_the_account_that_claimed(world: LoopWorld) -> None:
+    agent = world.agent(await world.claim(world.controller()))
+    sha = agent.work("one")
+    world.emulator.change_repo(REPO, collaborators={"wanda": "read"})
+    controller = world.controller()  # what was asked before is forgotten, as it is after a minute
+    for to_push in (False, True):
+        with pytest.raises(Refused, match="wanda, who claimed the ticket, has read permission") as raised:
+            await controller.git_access("acme", "shop", claims_of(agent.grant), to_push=to_push)
+        assert raised.value.blocked.code is Code.FORBIDDEN
+    assert await refusal(controller, agent, Command(branch_ref(agent), ZERO_SHA, sha)) is Code.FORBIDDEN
     assert world.head(agent.grant.branch) is None
 
 
