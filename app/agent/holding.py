@@ -43,6 +43,7 @@ def checkpoint(
         _show_dry_run("would store this checkpoint", {"checkpoint": body}, changes, as_json)
         return
     answer = store(home, identity, body, told, at)
+    next_checkpoint.warn_of_untold(at, body)
     _show_answer("checkpoint stored", answer, changes, as_json)
 
 
@@ -144,6 +145,7 @@ def _service(identity: held.Identity, patience_s: float = 20.0) -> Service:
 
 def _save_softly(home: Home, identity: held.Identity, file: Path | None, at: Trigger | None, as_json: bool) -> None:
     body = soft_body(home, file)
+    next_checkpoint.warn_of_untold(at, body)
     done = soft_checkpoints.save(home, soft_checkpoints.Place.of(identity), body, at.value if at else None)
     if isinstance(done, soft_checkpoints.Coalesced):
         if as_json:

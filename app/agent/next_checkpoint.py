@@ -11,13 +11,14 @@ from typing import Any, Literal
 
 from app.agent.environment import usage
 from app.agent.home import FOLDER, Home, read_text
+from app.agent.show import warn
 from app.agent.workspace import State
 from app.domain.admission import admit
 from app.domain.brief import Brief
 from app.domain.checkpoint import DERIVED_FIELDS, Change, Checkpoint
 from app.domain.hints import NotAHint, hint_of, with_hints
 from app.domain.outcome import Blocked, Refused
-from app.domain.triggers import Trigger, status_at
+from app.domain.triggers import Trigger, status_at, untold_at
 
 FILE = "next.json"
 
@@ -84,6 +85,13 @@ def status_told(status: str | None, at: Trigger | None) -> Literal["working", "w
     if told not in ("working", "waiting"):
         raise usage("--status is working or waiting", "say `agent-recovery ready` when the work is done")
     return "waiting" if told == "waiting" else "working"
+
+
+def warn_of_untold(at: Trigger | None, body: dict[str, Any]) -> None:
+    """Says what a successor will look for in a checkpoint made at this moment, and not find."""
+    missing = untold_at(at, body)
+    if missing:
+        warn(f"at {at} a successor looks for {', '.join(missing)}: {FOLDER}/{FILE} does not tell")
 
 
 def hints_of(texts: Sequence[str]) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ def push(
     if hints and not dry_run:
         next_checkpoint.note_hints(home, next_checkpoint.hints_of(hints))
     planned = pushing.plan(home, told, at)
+    next_checkpoint.warn_of_untold(at, planned.checkpoint.model_dump(mode="json"))
     if dry_run:
         _show_dry_run(planned, as_json)
         return

@@ -4,7 +4,9 @@ The name is stored with the checkpoint. It tells a successor what may be half do
 risky, with none after it, means that the risky thing may have begun.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 
 class Trigger(StrEnum):
@@ -42,6 +44,28 @@ _ENDED_BY_ITSELF = {
     Trigger.CONTEXT_LIMIT: "the agent's context was nearly full",
     Trigger.CANCEL: "the agent was cancelled",
 }
+
+
+_A_SUCCESSOR_NEEDS = (("objective",), ("next_steps", "pending_validation", "blockers"))
+_TOLD_AT: dict[Trigger, tuple[tuple[str, ...], ...]] = {
+    Trigger.RESTACK_BEFORE: (("predecessor_issue_or_pr",), ("predecessor_sha",)),
+    Trigger.RESTACK_AFTER: (("predecessor_issue_or_pr",), ("predecessor_sha",)),
+    Trigger.VALIDATION_START: (("pending_validation",),),
+    Trigger.VALIDATION_END: (("validation_state",),),
+    Trigger.WAITING: (("blockers",),),
+    Trigger.SHUTDOWN: _A_SUCCESSOR_NEEDS,
+    Trigger.CONTEXT_LIMIT: _A_SUCCESSOR_NEEDS,
+    Trigger.CANCEL: _A_SUCCESSOR_NEEDS,
+}
+"""Of each group of fields a checkpoint made at this moment tells one. Children and effects are in the ledger itself."""
+
+
+def untold_at(trigger: str | None, told: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a checkpoint made at this moment leaves out that a successor will look for in it: names of fields, with
+    `or` where one of several would do. A remark to its maker, never a reason to refuse it.
+    """
+    groups = _TOLD_AT.get(Trigger(trigger), ()) if trigger in TRIGGERS else ()
+    return tuple(" or ".join(group) for group in groups if not any(told.get(name) for name in group))
 
 
 def status_at(trigger: str | None) -> str:

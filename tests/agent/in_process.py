@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.exceptions import TyperException
 
 from tests.agent.conftest import TICKET, Outcome, World
 
@@ -35,6 +36,8 @@ def swift(world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
                 code = 0
             except SystemExit as end:
                 code = end.code if isinstance(end.code, int) else 1
+            except TyperException:
+                code = 2  # a wrong call, as the program ends it
             said = capsys.readouterr()
         outcome = Outcome(code, said.out, said.err)
         world.outcomes.append(outcome)

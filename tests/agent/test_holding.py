@@ -43,6 +43,18 @@ def test_a_checkpoint_is_stored_and_says_what_is_missing_for_a_hard_one(world: W
     assert sent.body["checkpoint"]["objective"] == "Prices"
 
 
+def test_the_moment_goes_with_it_and_waiting_is_a_status_too(world: World, here: Path) -> None:
+    done = world.run(here, "checkpoint", "--at", "waiting", "--hint", "native-session=0f3c")
+    assert done.code == 0, done.err
+    sent = world.service.of("checkpoint")[0].body
+    assert (sent["at"], sent["status"]) == ("waiting", "waiting")
+    assert sent["checkpoint"]["artifact_refs"] == ["hint:native-session:0f3c"]
+    assert "a successor looks for blockers" in done.err
+    assert world.run(here, "checkpoint", "--at", "tea-break").code == 2
+    assert world.run(here, "checkpoint", "--hint", "native-session=https://agent.example/s/1").code == 2
+    assert len(world.service.of("checkpoint")) == 1
+
+
 def test_numbers_rise_and_keys_differ(world: World, here: Path) -> None:
     for objective in ("one", "two"):
         note(here, {"objective": objective})

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.admission import Admitted, admit
-from app.domain.triggers import Trigger, automatic, meaning_of, status_at
+from app.domain.triggers import Trigger, automatic, meaning_of, status_at, untold_at
 
 NAMES = [
     "milestone",
@@ -75,6 +75,28 @@ def test_nothing_follows_from_a_moment_after_something() -> None:
         assert meaning_of(name) is None
     assert meaning_of("anything else") is None
     assert meaning_of(None) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "untold"),
+    [
+        ("milestone", {}, ()),
+        (None, {}, ()),
+        ("tea-break", {}, ()),
+        ("context-limit", {}, ("objective", "next_steps or pending_validation or blockers")),
+        ("shutdown", {"objective": "x", "next_steps": []}, ("next_steps or pending_validation or blockers",)),
+        ("cancel", {"objective": "x", "blockers": ["a person"]}, ()),
+        ("restack-before", {"predecessor_issue_or_pr": 41}, ("predecessor_sha",)),
+        ("restack-after", {"predecessor_issue_or_pr": 41, "predecessor_sha": "a" * 40}, ()),
+        ("validation-start", {}, ("pending_validation",)),
+        ("validation-end", {"validation_state": "green"}, ()),
+        ("waiting", {"next_steps": ["x"]}, ("blockers",)),
+    ],
+)
+def test_what_a_successor_would_look_for_in_vain_is_named(
+    name: str | None, told: dict[str, object], untold: tuple[str, ...]
+) -> None:
+    assert untold_at(name, told) == untold
 
 
 @pytest.mark.parametrize(
