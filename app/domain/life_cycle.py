@@ -41,7 +41,7 @@ def ending(record: Record, observation: Observation) -> Ending | None:
         return None
     if merged is not None:
         return Ending("landed", "merged", f"PR #{merged.number} was merged and the Issue is closed")
-    if issue.state_reason == "NOT_PLANNED":
+    if issue.state_reason in ("NOT_PLANNED", "DUPLICATE"):
         return Ending("cancelled", "issue_closed", "the Issue was closed as not planned")
     return Ending("cancelled", "issue_closed", "the Issue was closed without a merged PR")
 

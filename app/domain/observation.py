@@ -26,7 +26,7 @@ class Issue:
     labels: tuple[str, ...] = ()
     url: str = ""
     state_reason: str | None = None
-    """`COMPLETED`, `NOT_PLANNED` (duplicates too) or `REOPENED`; None where GitHub names none."""
+    """`COMPLETED`, `NOT_PLANNED`, `DUPLICATE` or `REOPENED`; None where GitHub names none."""
 
 
 @dataclass(frozen=True)

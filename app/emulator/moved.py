@@ -1,4 +1,4 @@
-"""Old names of repositories and the paths by id that lead to them.
+"""Old names of repositories and the paths by id that lead to them; Issues that went to another repository.
 
 GitHub answers a read under an old name with 301 and any other request with 307, each leading to
 ``/repositories/{id}/…`` (docs.github.com, "Best practices for using the REST API", Follow redirects). The body of a
@@ -7,8 +7,9 @@ GitHub answers a read under an old name with 301 and any other request with 307,
 
 from __future__ import annotations
 
-from app.emulator.errors import ApiError
+from app.emulator.errors import ApiError, not_found
 from app.emulator.routing import Request, Response
+from app.emulator.state import Issue, Repository
 from app.emulator.world import World
 
 _DOCS = "https://docs.github.com/rest/guides/best-practices-for-using-the-rest-api#follow-redirects"
@@ -39,3 +40,20 @@ def redirection(request: Request) -> Response | None:
     body = ApiError(status, "Moved Permanently").body() | {"url": target, "documentation_url": _DOCS}
     body.pop("status")
     return Response.json(body, status, {"location": target})
+
+
+def gone_issue(request: Request, repo: Repository, number: int) -> Response:
+    """The answer about an Issue that has left its repository. Raises 410 where it was deleted, and 404 where there was
+    none or it is where this identity may not look.
+    """
+    moved = repo.gone_issues.get(number, request)
+    if moved is None:
+        raise ApiError(410, "This issue was deleted")
+    if not isinstance(moved, Issue) or not request.identity.sees(moved.repo):
+        raise not_found()
+    if moved.repo.issues.get(moved.number) is not moved:
+        return gone_issue(request, moved.repo, moved.number)
+    url = f"{request.base_url}/repositories/{moved.repo.id}/issues/{moved.number}"
+    body = ApiError(301, "Moved Permanently").body() | {"url": url, "documentation_url": _DOCS}
+    body.pop("status")
+    return Response.json(body, 301, {"location": url})

@@ -191,6 +191,7 @@ class Repository:
     labels: dict[str, Label] = field(default_factory=dict)
     milestones: dict[int, Milestone] = field(default_factory=dict)
     issues: dict[int, Issue] = field(default_factory=dict)
+    gone_issues: dict[int, Issue | None] = field(default_factory=dict)
     suites: list[CheckSuite] = field(default_factory=list)
     statuses: list[CommitStatus] = field(default_factory=list)
     releases: list[Release] = field(default_factory=list)

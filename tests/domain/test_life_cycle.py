@@ -77,6 +77,7 @@ TABLE = [
     ("completed, only an elder life's PR merged", COMPLETED, (OPEN, ELDER), ("cancelled", "issue_closed")),
     ("completed, only a fork's PR merged", COMPLETED, (OPEN, OF_A_FORK), ("cancelled", "issue_closed")),
     ("not planned", NOT_PLANNED, (OPEN,), ("cancelled", "issue_closed")),
+    ("a duplicate", replace(NOT_PLANNED, state_reason="DUPLICATE"), (OPEN,), ("cancelled", "issue_closed")),
     ("not planned, though merged", NOT_PLANNED, (MERGED,), ("landed", "merged")),
     ("closed without a reason", UNSAID, (CLOSED,), ("cancelled", "issue_closed")),
 ]

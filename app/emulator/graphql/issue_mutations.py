@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.emulator.acts import assignees as assignee_acts
+from app.emulator.acts import issue_departures as departures
 from app.emulator.acts import issues as issue_acts
 from app.emulator.acts import labels as label_acts
 from app.emulator.acts import locking
@@ -98,6 +99,23 @@ class IssueMutations(MutationBase):
         issue = self._plain_issue(input["issueId"])
         issue_acts.reopen_issue(self.request.world, issue, self.request.identity.actor)
         return self._payload(input, issue=view(self.request, issue))
+
+    def deleteIssue(self, info: Any, input: dict[str, Any]) -> Any:
+        issue, identity = self._plain_issue(input["issueId"]), self.request.identity
+        if identity.installation is None and issue.repo.role_of(identity.user) != "admin":
+            raise ApiError(403, "Must have admin rights to Repository.")
+        departures.delete_issue(self.request.world, issue, identity.actor)
+        return self._payload(input, repository=view(self.request, issue.repo))
+
+    def transferIssue(self, info: Any, input: dict[str, Any]) -> Any:
+        issue, identity = self._plain_issue(input["issueId"]), self.request.identity
+        target: Repository = self._find(input["repositoryId"], Repository, "Repository")
+        for repo in (issue.repo, target):
+            for permission in ("issues", "contents"):  # contents too: nuxt/nuxt#29574
+                require(identity, repo, "write", permission)
+        make_labels = bool(input.get("createLabelsIfMissing"))
+        moved = departures.transfer_issue(self.request.world, issue, target, identity.actor, make_labels=make_labels)
+        return self._payload(input, issue=view(self.request, moved))
 
     # Shared with pull requests
 

@@ -13,6 +13,7 @@ from app.emulator.acts.milestones import set_milestone
 from app.emulator.auth import require
 from app.emulator.errors import ApiError, invalid, not_found
 from app.emulator.hidden import seen_entries
+from app.emulator.moved import gone_issue
 from app.emulator.rest.table import accepted, find_issue, names, open_repo, render, routes, writing_level
 from app.emulator.routing import Body, Request, Response, paginated
 from app.emulator.search import in_milestone
@@ -103,7 +104,7 @@ def _milestone(repo: Repository, body: Body) -> Milestone | None:
 def issue(request: Request, owner: str, repo: str, number: str) -> Response:
     found = open_repo(request, owner, repo, "read", "issues")
     if int(number) not in found.issues:
-        raise not_found()
+        return gone_issue(request, found, int(number))
     return Response.json(render(request).issue(found.issues[int(number)]))
 
 

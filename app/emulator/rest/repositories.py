@@ -6,13 +6,15 @@ from typing import Any
 from urllib.parse import quote
 
 from app.emulator.acts import repositories
+from app.emulator.acts.branch_names import rename_branch
 from app.emulator.acts.moves import rename_repository, transfer_repository
-from app.emulator.acts.refs import commit_files
+from app.emulator.acts.refs import RefRefusal, RuleRefusal, commit_files
 from app.emulator.auth import at_least, holds, require, visible_repo
 from app.emulator.errors import ApiError, forbidden_to_app, invalid, not_found
 from app.emulator.people import role_flags
 from app.emulator.people_roles import best_role
 from app.emulator.render_protection import RenderProtection, is_protected
+from app.emulator.repos import is_ref_name
 from app.emulator.rest.forks import lineage
 from app.emulator.rest.table import accepted, find_account, open_repo, render, routes
 from app.emulator.routing import Body, Request, Response, paginated
@@ -129,7 +131,7 @@ def branches(request: Request, owner: str, repo: str) -> Response:
 
 
 @routes.add("GET", "/repos/{owner}/{repo}/branches/{branch*}")
-def branch(request: Request, owner: str, repo: str, branch: str) -> Response:
+def shown_branch(request: Request, owner: str, repo: str, branch: str) -> Response:
     found = open_repo(request, owner, repo, "read", "contents")
     oid = found.git.branch(branch)
     if oid is None:
@@ -138,6 +140,29 @@ def branch(request: Request, owner: str, repo: str, branch: str) -> Response:
     links = {"self": f"{request.base_url}/repos/{found.full_name}/branches/{quote(branch)}"}
     links["html"] = f"{request.world.url}/{found.full_name}/tree/{quote(branch)}"
     return Response.json(shown | {"commit": render(request).commit(found, oid), "_links": links})
+
+
+@routes.add("POST", "/repos/{owner}/{repo}/branches/{branch*}/rename")
+def rename(request: Request, owner: str, repo: str, branch: str) -> Response:
+    found = open_repo(request, owner, repo, "write", "contents")
+    new = request.body.need("new_name", str)
+    if found.git.branch(branch) is None:
+        raise ApiError(404, "Branch not found")
+    if branch == found.default_branch:
+        require(request.identity, found, "write", "administration")
+    if not is_ref_name(f"refs/heads/{new}"):
+        raise invalid("Branch", "name")
+    if found.git.branch(new) is not None:
+        raise ApiError(422, f"Branch {new} already exists")
+    try:
+        rename_branch(request.world, found, branch, new, request.identity.actor)
+    except RuleRefusal as refusal:
+        raise ApiError(403, refusal.violations.message) from refusal
+    except RefRefusal as refusal:
+        raise ApiError(422, f"Branch {branch} cannot be renamed to {new}") from refusal
+    answer: Response = shown_branch(request, owner, repo, new)
+    answer.status = 201
+    return answer
 
 
 @routes.add("GET", "/repos/{owner}/{repo}/collaborators")

@@ -37,6 +37,8 @@ def find_issue(request: Request, repo: Repository, number: str, level: str = "re
     permissions = ("issues", "pull_requests") if issue is None or issue.is_pull else ("issues",)
     request.accepted = accepted(level, permissions)
     require(request.identity, repo, level, *permissions)
+    if issue is None and repo.gone_issues.get(int(number), repo) is None:
+        raise ApiError(410, "This issue was deleted")
     if issue is None:
         raise not_found()
     return issue
