@@ -2,6 +2,7 @@
 
     python child_agents.py parent TICKET FIRST SECOND    spawns `old` under one predecessor, then `docs` and `code`
     python child_agents.py worker TICKET.NAME            works, pushes, and completes once a file `go` stands there
+    python child_agents.py idler TICKET.NAME             claims, and does nothing more
 
 Each works in the folder it is started in and prints what it did as lines of JSON. Nobody ends the parent kindly.
 """
@@ -70,5 +71,12 @@ def worker(child: str) -> None:
     tell("completed")
 
 
+def idler(child: str) -> None:
+    run("recover", child)
+    tell("claimed")
+    while True:
+        time.sleep(5)
+
+
 if __name__ == "__main__":
-    {"parent": parent, "worker": worker}[sys.argv[1]](*sys.argv[2:])
+    {"parent": parent, "worker": worker, "idler": idler}[sys.argv[1]](*sys.argv[2:])
