@@ -178,6 +178,8 @@ def _tree(home: Home, workspace: Workspace) -> tuple[str, bool]:
     """The tree of everything in the folder, made in an index of our own: the agent's index stays as it is."""
     index = home.path(_INDEX)
     theirs = home.root / workspace.git("rev-parse", "--git-path", "index")
+    # Only one of us is here at a time: a lock of git's that stands was left by one that was killed.
+    home.path(f"{_INDEX}.lock").unlink(missing_ok=True)
     if not index.exists() and theirs.is_file():
         shutil.copyfile(theirs, index)
     without = _too_much(home, workspace)

@@ -117,6 +117,15 @@ def test_a_burst_makes_one_and_that_holds_all(world: World, here: Path) -> None:
     assert [name for name in names if name.startswith("burst")] == [f"burst-{n}.txt" for n in range(6)]
 
 
+def test_a_save_that_was_killed_stops_no_later_one(world: World, here: Path) -> None:
+    world.run(here, "checkpoint", "--soft")
+    for left_behind in ("soft.index.lock", "soft.waiting", "soft.lock"):
+        (here / ".agent-recovery" / left_behind).touch()
+    (here / "new.txt").write_text("x")
+    done = world.run(here, "checkpoint", "--soft", "--json")
+    assert (done.code, done.json["is_new"]) == (0, True), done.err
+
+
 def test_they_are_shown_when_the_lease_is_over(world: World, here: Path) -> None:
     (here / "half.txt").write_text("x")
     sha = world.run(here, "checkpoint", "--soft", "--json").json["soft"]["sha"]
