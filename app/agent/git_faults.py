@@ -12,8 +12,8 @@ _WAYS_ON: dict[Fault, tuple[Code, str]] = {
     ),
     Fault.FORBIDDEN: (
         Code.FORBIDDEN,
-        "give the token of GITHUB_TOKEN write access to the repository's contents (and its organisation's SSO), "
-        "then run the same command again",
+        "give the token of GITHUB_TOKEN write access to the repository's contents (and its organisation's SSO), or "
+        "unset it to go through the service with the lease token; then run the same command again",
     ),
     Fault.NOT_FOUND: (
         Code.NOT_FOUND,
