@@ -152,7 +152,8 @@ def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
         if not (number == signal.SIGINT and os.isatty(0)) and process.poll() is None:
             process.send_signal(number)
 
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    # Not every platform has all of them.
+    numbers = [n for name in ("SIGINT", "SIGTERM", "SIGHUP") if (n := getattr(signal, name, None)) is not None]
     before = {number: signal.signal(number, pass_on) for number in numbers}
     try:
         yield

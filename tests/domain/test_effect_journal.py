@@ -34,6 +34,7 @@ from app.domain.effect_report import settling
 from app.domain.observation import Observation
 from app.domain.outcome import Blocked, Code
 from app.domain.plan import AskAboutEffect, ProbeEffect
+from app.domain.progress import handed_off
 from app.domain.record import Lease, Record
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -388,3 +389,8 @@ def test_an_effect_of_another_form_is_none(wrong: dict[str, str]) -> None:
 def test_a_stored_effect_keeps_what_a_newer_version_wrote() -> None:
     fields = {"key": "e", "kind": "newer.kind", "state": "unknown", "generation": 1, "nonce": "n", "x": 1}
     assert Effect.model_validate(fields).model_dump()["x"] == 1
+
+
+def test_a_handoff_leaves_what_was_on_its_way_unknown() -> None:
+    after = handed_off(begun(), now=NOW)
+    assert (after.lease, state(after)) == (None, "unknown")
