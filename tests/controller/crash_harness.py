@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import httpx
 from child_story import children
 from git_story import plain_first_push, plain_second_push
+from life_cycle_story import cancelled_with_its_issue, comes_back, pruned
 from loop_world import REPO, Agent, LoopWorld, claims_of
 
 from app.controller.controller import Controller
@@ -325,7 +326,8 @@ class Play:
 
     def _generations_with_two_nonces(self) -> tuple[int, ...]:
         bare = next(self._data.glob("repos/*.git"))
-        ref = f"refs/agent-recovery/active/{self.world.ticket}"
+        place = "active" if self.world.ledger() else "done"
+        ref = f"refs/agent-recovery/{place}/{self.world.ticket}"
         git = ["git", "-C", str(bare)]
         shas = subprocess.run([*git, "rev-list", "--first-parent", ref], check=True, capture_output=True, text=True)
         names = "".join(f"{sha}:record.json\n" for sha in shas.stdout.split())
@@ -444,6 +446,9 @@ STORIES: dict[str, Story] = {
         branch_forced,
         plain_first_push,
         plain_second_push,
+        cancelled_with_its_issue,
+        comes_back,
+        pruned,
     )
 }
 
