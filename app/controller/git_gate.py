@@ -1,9 +1,9 @@
 """The gate of the service's git endpoint: whose git passes, and how its push becomes one update with the ledger.
 
 Wanted properties (the ownership protocol, R14 and R17): nothing passes but for the present holder, and only while the
-account that claimed may write itself; a push moves the
-ticket branch only together with a ledger commit of the holder's own generation, which is its own or one that is added
-here; so a takeover at any moment before GitHub acts refuses all of it.
+account that claimed may write itself; a push moves the ticket branch only together with a ledger commit of the holder's
+own generation, which is its own or one that is added here; so a takeover at any moment before GitHub acts refuses all
+of it.
 
 | what happens | what becomes of it |
 |---|---|
@@ -65,6 +65,26 @@ class _Sending:
     draft: Draft | None = None
 
 
+@dataclass
+class _Course:
+    """What one push came to so far, over all its tries."""
+
+    sending: _Sending | None = None
+    refused: PushReport | None = None
+    """The server's last word, where it gave one."""
+    unheard: str = ""
+    """Why the server was not heard, where the last try ended so."""
+    unmoved: int = 0
+    was_stopped: bool = False
+
+    def last_word(self, standing: Standing) -> PushReport | None:
+        """The server's refusal, where nothing has moved since: then it is no race, and trying again changes nothing."""
+        if self.refused is None or self.sending is None or self.sending.base != standing.entry.sha:
+            return None
+        self.unmoved += 1
+        return self.refused if self.unmoved == UNMOVED_TRIES or not _is_race(self.refused) else None
+
+
 class GitGate:
     """Lets holders' git through."""
 
@@ -97,44 +117,47 @@ class GitGate:
         """Carries a push out and says what became of it, in the words its git reads. Raises Refused where the caller
         may push nothing at all (any more), and GitHub's refusals.
         """
-        sending: _Sending | None = None
-        refused: PushReport | None = None
-        stopped = False
-        unheard = ""
-        unmoved = 0
+        course = _Course()
         for tried in range(MAX_TRIES):
             if tried:
                 await asyncio.sleep(min(random.uniform(0.05, 0.2) * 2**tried, LONGEST_PAUSE_S))
             view = await self._views.look(owner, name, claims.ticket)
-            require_own(claims, view.repo.id)
-            if sending is not None and _stands_in(view.standing, sending.commit):
-                await self._note(view, claims)
-                return PushReport(dict.fromkeys((command.ref for command in request.commands), None))
-            standing, lease = _present(view, claims)
-            await self._require_account(view.repo, lease)
-            if refused is not None and sending is not None and sending.base == standing.entry.sha:
-                unmoved += 1
-                if unmoved == UNMOVED_TRIES or not _is_race(refused):
-                    return refused.about(request.commands)
-            judged = judge(request.commands, _grounds(view, standing))
-            if isinstance(judged, Stopped):
-                if stopped or any(b.code not in _SEEN_TWICE for b in judged.refusals.values()):
-                    return _told(request, judged)
-                stopped = True
-                continue
-            if sending is None or sending.base != standing.entry.sha:
-                sending, unmoved = self._prepared(view, standing, lease, judged, request), 0
-            try:
-                report = await view.repo.git_push(request, pack.pieces(), more=sending.more, objects=sending.objects)
-            except Unanswered as error:
-                refused, unheard = None, error.message
-                continue
-            if report.moved:
-                await self._saw(view, standing, sending)
-                await self._note(view, claims)
+            report = await self._try(view, claims, request, pack, course)
+            if report is not None:
                 return report.about(request.commands)
-            refused, unheard = report, ""
-        raise Refused(_undecided(unheard) if unheard else _outrun())
+        raise Refused(_undecided(course.unheard) if course.unheard else _outrun())
+
+    async def _try(
+        self, view: View, claims: Claims, request: PushRequest, pack: HeldPack, course: _Course
+    ) -> PushReport | None:
+        """One look, and one sending where it is still to be sent. None: nobody knows yet, or another one is due."""
+        require_own(claims, view.repo.id)
+        if course.sending is not None and _stands_in(view.standing, course.sending.commit):
+            await self._note(view, claims)
+            return PushReport(dict.fromkeys((command.ref for command in request.commands), None))
+        standing, lease = _present(view, claims)
+        await self._require_account(view.repo, lease)
+        if (word := course.last_word(standing)) is not None:
+            return word
+        judged = judge(request.commands, _grounds(view, standing))
+        if isinstance(judged, Stopped):
+            believed = course.was_stopped or any(b.code not in _SEEN_TWICE for b in judged.refusals.values())
+            course.was_stopped = True
+            return _told(request, judged) if believed else None
+        if course.sending is None or course.sending.base != standing.entry.sha:
+            course.sending, course.unmoved = self._prepared(view, standing, lease, judged, request), 0
+        sending = course.sending
+        try:
+            report = await view.repo.git_push(request, pack.pieces(), more=sending.more, objects=sending.objects)
+        except Unanswered as error:
+            course.refused, course.unheard = None, error.message
+            return None
+        if not report.moved:
+            course.refused, course.unheard = report, ""
+            return None
+        await self._saw(view, standing, sending)
+        await self._note(view, claims)
+        return report
 
     def _prepared(self, view: View, standing: Standing, lease: Lease, passed: Passes, request: PushRequest) -> _Sending:
         own = view.ledger.refs.active(standing.record.ticket_id)
