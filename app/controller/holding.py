@@ -30,6 +30,7 @@ from app.domain.agent_api import (
     WriteRequest,
 )
 from app.domain.checkpoint import Change, Checkpoint
+from app.domain.children import unfinished
 from app.domain.decide import SEAL_EVERY
 from app.domain.effect_journal import Noted
 from app.domain.effect_state import EffectState, state_of
@@ -134,6 +135,7 @@ class Holding:
 
         def build(view: View, record: Record, lease: Lease) -> Written:
             if request.status == "ready":
+                _unless(unfinished(record))
                 _unless(not_ready(view.head))
             after = or_refuse(
                 progressed(record, _made_at(admitted.checkpoint, request.at), request.status, view.observation)

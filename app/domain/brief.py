@@ -54,7 +54,8 @@ class ShownValidation(Message):
 
 class Command(Message):
     """Something the agent may run, as an argument array; never a shell line, never a stranger's text. `when`: before
-    anything else, often in between, to publish commits, to record what was checked, at the end, or to give up.
+    anything else, often in between, to publish commits, to record what was checked, at the end, to give up, or to go on
+    with a child.
     """
 
     when: Literal["now", "often", "publish", "validate", "finish", "stop", "children"] = "now"

@@ -156,8 +156,12 @@ def finished(
     its own gives a report alone.
     """
     contract = record.spawn
-    if record.child is None or contract is None:
+    if record.child is None:
         return Blocked(Code.USAGE, "only a child gives a result", "a ticket is `agent-recovery ready` when it is done")
+    if contract is None:
+        respawn = f"`agent-recovery child respawn {record.child} --objective …`"
+        ask = f"the holder of #{record.ticket} asks for it anew: {respawn}"
+        return Blocked(Code.USAGE, "what this child was asked for is not known any more", ask)
     nothing = isinstance(head, NothingPublished) and head.head is None
     if request.outcome == "completed" and not nothing and (blocked := not_ready(head)) is not None:
         return blocked

@@ -59,6 +59,18 @@ def integrated_text(name: str, result: SealedResult) -> str:
     return f"{name} generation {result.generation} (result {result.commit}) merged as {result.merged}"
 
 
+def unfinished(record: Record) -> Blocked | None:
+    """Why the ticket is not ready: something is still to come of a child."""
+    names = active_names(record)
+    if not names:
+        return None
+    return Blocked(
+        Code.CHILD_UNFINISHED,
+        f"{len(names)} children are neither integrated nor cancelled: {', '.join(names[:5])}",
+        f"`agent-recovery child integrate`, or `agent-recovery child cancel {names[0]}`; then say ready again",
+    )
+
+
 def told(record: Record) -> list[str]:
     """The children in words, by the record alone: what was integrated, given, given out, and what is stale."""
     return [f"{entry.name}: {_told(entry, record)}" for entry in listed(record)]

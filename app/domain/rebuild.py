@@ -103,6 +103,7 @@ def _record(
             "published": _published(fields.get("published")),
             "checkpoint": checkpoint,
             "children": fields.get("children", ()),
+            "spawn": fields.get("spawn"),
             "effects": tuple(_doubted(effect, now) for effect in effects),
             "effect_keys": fields.get("effect_keys", {}),
             "projections": Projections(pr_number=checkpoint.pr_number),

@@ -34,6 +34,8 @@ def payload_of(record: Record, *, repository_id: int, ledger_ref: str, ledger_co
         "effect_keys": record.effect_keys,
         "children": list(record.children),
     }
+    if record.spawn is not None:
+        fields["spawn"] = record.spawn.model_dump(mode="json")
     return embedded_json(fields)
 
 

@@ -1,5 +1,6 @@
 """When a child's result may be integrated, in what order, and what a holder may do about each (one table a rule)."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 
 from app.domain.child_api import ResultRequest, Task
 from app.domain.child_changes import adopted, cancelled, finished, respawned, spawned, with_results
-from app.domain.child_contract import MAX_CHILDREN, ListedChild, ResultContract, SealedResult
+from app.domain.child_contract import MAX_CHILDREN, ListedChild, ResultContract, SealedResult, SpawnContract
 from app.domain.children import (
     Seen,
     Unseen,
@@ -19,6 +20,7 @@ from app.domain.children import (
     is_settled,
     listed,
     shown,
+    unfinished,
 )
 from app.domain.fencing import AtPublished, Foreign, NothingPublished, Tampered
 from app.domain.gates import may_claim
@@ -26,6 +28,7 @@ from app.domain.lease import Dead, Live, Nobody
 from app.domain.outcome import Blocked, Code
 from app.domain.policy import Mode, Policy
 from app.domain.record import Lease, Published, Record, Work
+from app.domain.sealed_body import payload_of
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 BASE, HEAD, WORK, MERGE, R, S1, S2 = (c * 40 for c in "abcdef1")
@@ -357,6 +360,22 @@ def test_what_was_integrated_is_told_in_the_checkpoint() -> None:
     record = PARENT_1.model_copy(update={"children": (merged,)})
     assert integrated_texts(record) == (f"docs generation 1 (result {R}) merged as {MERGE}",)
     assert active_names(record) == ()
+
+
+def test_a_ticket_is_not_ready_while_something_is_to_come_of_a_child() -> None:
+    assert unfinished(PARENT) is None
+    waits = unfinished(PARENT_1)
+    assert waits is not None
+    assert waits.code is Code.CHILD_UNFINISHED
+    ended_one = {**PARENT_1.children[0], "cancelled": True}
+    assert unfinished(PARENT_1.model_copy(update={"children": (ended_one,)})) is None
+
+
+def test_a_rebuilt_child_still_knows_what_it_was_asked_for() -> None:
+    payload = json.loads(payload_of(CHILD_1, repository_id=7, ledger_ref="r", ledger_commit=R))
+    assert payload["ticket"] == "42.docs"
+    assert SpawnContract.model_validate(payload["spawn"]) == CHILD_1.spawn
+    assert "spawn" not in json.loads(payload_of(PARENT_1, repository_id=7, ledger_ref="r", ledger_commit=R))
 
 
 def test_secrets_and_machine_paths_never_reach_a_contract() -> None:

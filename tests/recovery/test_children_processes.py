@@ -41,7 +41,10 @@ class Machines:
         made.mkdir(parents=True)
         return made
 
-    def environment(self, folder: Path) -> dict[str, str]:
+    def environment(self, folder: Path) -> dict[str, str | None]:
+        """With the user's token, or with nothing but the lease token that stands beside the folder."""
+        lease = folder.parent / "lease-token"
+        alone = {"AGENT_RECOVERY_LEASE_TOKEN": lease.read_text(), "GITHUB_TOKEN": None} if lease.exists() else {}
         who = {f"GIT_{role}_{what}": "agent" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
         return {
             "PATH": os.environ["PATH"],
@@ -52,6 +55,7 @@ class Machines:
             "AGENT_RECOVERY_URL": self.world.url,
             "AGENT_RECOVERY_REPO": REPO,
             **who,
+            **alone,
         }
 
     def start(self, name: str, *arguments: str) -> StoryProcess:
@@ -60,7 +64,7 @@ class Machines:
             name,
             [sys.executable, str(AGENTS), *arguments],
             cwd=folder,
-            env=self.environment(folder),
+            env={name: value for name, value in self.environment(folder).items() if value},
             log=self.world.folder / f"{name}.log",
         )
         self.started.append(process)
@@ -172,6 +176,8 @@ def test_children_outlive_their_parent_and_are_integrated_by_its_successor(
 def test_what_a_holder_says_about_children_on_the_command_line(git_world: GitWorld, machines: Machines) -> None:
     ticket = git_world.issue()
     here = machines.folder("parent")
+    # Who holds the ticket was handed a lease token and has no account of its own: its git goes through the service.
+    (here.parent / "lease-token").write_text(git_world.claim(ticket)["lease_token"])
 
     def say(*arguments: str, folder: Path = here) -> dict[str, Any]:
         code, answer = machines.run(folder, *arguments)
