@@ -56,7 +56,7 @@ def check(home: Home, *, restore: bool = False, dry_run: bool = False) -> Resume
     try:
         workspace.fetch_branches(lease)
     except Refused as refused:
-        if refused.blocked.code in _OVER:
+        if refused.blocked.code in _OVER and not dry_run:
             _keep_own(home, workspace, lease, local)
         raise
     who = identity(home)
@@ -67,12 +67,13 @@ def check(home: Home, *, restore: bool = False, dry_run: bool = False) -> Resume
         repository_id=lease.repository_id,
         public_keys=lease.keys(),
     )
-    if isinstance(known, FencedOut):
+    if isinstance(known, FencedOut) and not dry_run:
         _keep_own(home, workspace, lease, local)
     if not isinstance(known, Known):
         raise pushing.refusal(known, lease)
-    # Another process of this lease may have written meanwhile: the next write goes on above its number.
-    writes.learn(home, who, known.highest)
+    if not dry_run:
+        # Another process of this lease may have written meanwhile: the next write goes on above its number.
+        writes.learn(home, who, known.highest)
     found = compare(_heads(workspace, local, known))
     match found:
         case ForeignHead():

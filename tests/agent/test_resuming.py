@@ -160,6 +160,8 @@ def test_a_fenced_out_session_keeps_its_commits_aside_and_stops(world: World, he
     published(world, here, "one.txt")
     mine = world.commit(here, "mine.txt")
     world.take_over()
+    assert world.run(here, "resume", "--dry-run").code == 3
+    assert world.server_ref(f"refs/agent-recovery/recovered/{TICKET}/{mine}") is None
     done = world.run(here, "resume", "--json")
     assert (done.code, done.json["error"]["code"]) == (3, "stale_generation")
     assert world.server_ref(f"refs/agent-recovery/recovered/{TICKET}/{mine}") == mine
