@@ -6,7 +6,14 @@ from typing import Annotated
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, PlainSerializer, StringConstraints
 
 
+_YEARS = range(1900, 9000)
+"""Far from both ends of what can be counted: strangers write moments into ledgers, and adding a day must not fail."""
+
+
 def _whole_seconds_utc(value: datetime) -> datetime:
+    # Before it is moved to UTC, where the year 9999 of another time zone may have no place any more.
+    if value.year not in _YEARS:
+        raise ValueError(f"is in no year from {_YEARS.start} to {_YEARS.stop - 1}")
     return value.astimezone(UTC).replace(microsecond=0)
 
 

@@ -64,6 +64,17 @@ def test_a_record_reads_back_as_it_was_written(
     assert dump(back) == text
 
 
+MOMENTS = ("9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59Z", "1899-12-31T00:00:00Z")
+"""Moments that have no place in UTC, and such that nothing can be added to or taken from."""
+
+
+def held_until(moment: str) -> str:
+    lease = {"generation": 1, "nonce": "n", "holder": "h", "login": "l", "claim_id_hash": "0"}
+    times = {"granted_at": "2026-11-30T04:00:00Z", "expires_at": moment}
+    record = {"schema": 1, "ticket": 42, "sequence": 1, "status": "working", "lease": lease | times}
+    return json.dumps(record)
+
+
 @given(st.text(max_size=300) | st.binary(max_size=300).map(lambda b: b.decode("utf-8", "surrogateescape")))
 def test_no_text_makes_reading_raise(text: str) -> None:
     assert isinstance(load(text), Unreadable)
@@ -94,6 +105,7 @@ def test_no_value_in_any_field_makes_reading_raise(field: str, value: Any) -> No
         ('{"schema":1,"ticket":42,"sequence":1.0,"status":"working"}', "'sequence'"),
         ('{"schema":1,"ticket":42,"sequence":1,"status":"asleep"}', "'status'"),
         ('{"schema":1,"ticket":42,"sequence":1}', "'status'"),
+        *((held_until(moment), "'lease.expires_at'") for moment in MOMENTS),
         (" " * (MAX_BYTES + 1), "larger"),
     ],
 )
