@@ -66,7 +66,8 @@ class EffectResult(Stored):
 
 class Effect(Stored):
     """One effect in the record. (`generation`, `nonce`) is the fencing identity it was last intended under, `login` the
-    account behind that lease. `attempt` is the one execution that was let through: no other is, ever.
+    account behind that lease. `attempt` is the one execution that was let through, as a digest of its name: no other
+    is, ever.
     """
 
     key: EffectKey

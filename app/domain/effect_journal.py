@@ -78,19 +78,20 @@ def intended(record: Record, lease: Lease, request: EffectIntent, *, now: dateti
 
 def dispatched(record: Record, lease: Lease, key: str, attempt: str, *, now: datetime) -> Noted | Blocked:
     """The holder is about to do it: the one moment in which an execution is let through. The same attempt asked again
-    is let through again, because it was not begun before its answer came.
+    is let through again, because it was not begun before its answer came. What it is called is kept as a digest: the
+    ledger is read by many, and whoever knows the name may say how the execution ended.
     """
-    effect = find(record, key)
+    effect, mark = find(record, key), _mark(attempt)
     if effect is None or effect.state == "abandoned" or (effect.state == "intended" and not _own(effect, lease)):
         return Blocked(
             Code.NOT_FOUND,
             f"the effect {key} is not intended under this lease",
             "say first what is intended: `agent-recovery effect run` does both",
         )
-    if effect.state == "dispatching" and effect.attempt == attempt and _own(effect, lease):
-        return Noted(record, effect, go=True)
-    if effect.state != "intended":
+    again = effect.state == "dispatching" and effect.attempt == mark and _own(effect, lease)
+    if effect.state != "intended" and not again:
         return Noted(record, effect)
+    # Asked again too: a holder's own commit may have called it dispatching, which is nobody's approval.
     if needs_approval(effect.kind) and not is_approved(record.approvals, key, record.generation):
         return Blocked(
             Code.EFFECT_NOT_APPROVED,
@@ -99,7 +100,9 @@ def dispatched(record: Record, lease: Lease, key: str, attempt: str, *, now: dat
             "a person approves it (`agent-recovery approve`, docs/effects.md); then run the same command again",
             generation=record.generation,
         )
-    effect = effect.model_copy(update={"state": "dispatching", "attempt": attempt, "dispatched_at": now})
+    if again:
+        return Noted(record, effect, go=True)
+    effect = effect.model_copy(update={"state": "dispatching", "attempt": mark, "dispatched_at": now})
     return Noted(put(record, effect), effect, go=True)
 
 
@@ -112,7 +115,7 @@ def reported(record: Record, outcome: EffectOutcome, key: str, *, now: datetime)
         return Blocked(Code.NOT_FOUND, f"the effect {key} was never intended", "look at `agent-recovery effect list`")
     if effect.state in SETTLED:
         return Noted(record, effect)
-    if effect.attempt is None or effect.attempt != outcome.attempt:
+    if effect.attempt is None or effect.attempt != _mark(outcome.attempt):
         return Blocked(
             Code.STALE_REQUEST,
             f"another execution of {key} was let through, not this one",
@@ -241,6 +244,10 @@ def _without_secrets(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _without_secrets(part) for name, part in value.items()}
     return [_without_secrets(part) for part in value] if isinstance(value, list) else value
+
+
+def _mark(attempt: str) -> str:
+    return hashlib.sha256(attempt.encode()).hexdigest()[:32]
 
 
 def _own(effect: Effect, lease: Lease) -> bool:

@@ -148,7 +148,8 @@ def _may_change(name: str, previous: Record, before: dict[str, Any], record: Rec
 
 def _go_on(previous: Record, record: Record) -> bool:
     """Whether every effect that was there still is, and none was set back: a key that could be forgotten or begun
-    again would let the same effect happen twice.
+    again would let the same effect happen twice. Given up is said by the service alone, when a lease ends: what is
+    given up may be begun anew.
     """
     now = {effect.key: effect for effect in record.effects}
     known = {effect.key for effect in previous.effects}
@@ -158,6 +159,7 @@ def _go_on(previous: Record, record: Record) -> bool:
         (after := now.get(before.key)) is not None
         and (after.kind, after.identity) == (before.kind, before.identity)
         and _ORDER[after.state] >= _ORDER[before.state]
+        and (after.state != "abandoned" or before.state == "abandoned")
         and (before.attempt in (None, after.attempt))
         and (before.state not in SETTLED or after == before)
         for before in previous.effects

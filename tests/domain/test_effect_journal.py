@@ -148,6 +148,16 @@ def test_what_was_never_intended_is_refused(word: str) -> None:
     assert answer.code is Code.NOT_FOUND
 
 
+def test_who_reads_the_ledger_cannot_tell_the_end_of_anothers_execution() -> None:
+    after = taken_over(begun())
+    assert A not in after.model_dump_json()
+    read = after.effects[0].attempt
+    assert read is not None
+    lie = reported(after, outcome("failed_no_effect", attempt=read), "tag-1", now=NOW)
+    assert isinstance(lie, Blocked)
+    assert lie.code is Code.STALE_REQUEST
+
+
 # --- approval ---
 
 
@@ -165,6 +175,17 @@ def test_what_cannot_be_undone_waits_for_a_persons_approval_of_this_effect_in_th
         assert isinstance(dispatched(still, lease(2), "tag-1", A, now=NOW), Blocked)
     approved = asked.model_copy(update={"approvals": ({"effect": "tag-1", "generation": 2},)})
     assert done(dispatched(approved, lease(2), "tag-1", A, now=NOW)).go
+
+
+def test_a_holder_who_calls_it_dispatching_in_its_own_commit_has_no_approval_by_that() -> None:
+    asked = done(intended(held(2), lease(2), intent(kind="migration"), now=NOW)).record
+    approved = asked.model_copy(update={"approvals": ({"effect": "tag-1", "generation": 2},)})
+    through = done(dispatched(approved, lease(2), "tag-1", A, now=NOW)).record
+    assert done(dispatched(through, lease(2), "tag-1", A, now=NOW)).go
+    pushed = through.model_copy(update={"approvals": ()})
+    refused = dispatched(pushed, lease(2), "tag-1", A, now=NOW)
+    assert isinstance(refused, Blocked)
+    assert refused.code is Code.EFFECT_NOT_APPROVED
 
 
 def test_the_kinds_that_need_approval() -> None:

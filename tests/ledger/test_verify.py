@@ -162,6 +162,7 @@ def test_a_field_cannot_be_left_out(writers: Any, base: Entry, name: str) -> Non
         ({"effects": [E1 | {"state": "unknown"}, E0]}, True),
         ({"effects": [E1, E0, E1 | {"key": "e2", "state": "intended"}]}, True),
         ({"effects": [E1, E0, E1]}, False),
+        ({"effects": [E1 | {"state": "abandoned"}, E0]}, False),
         ({"effects": [E1, E0, {**E1, "key": "e2", **OTHERS}]}, False),
         ({"effects": [E0]}, False),
         ({"effects": [E1]}, False),
