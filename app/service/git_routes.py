@@ -160,7 +160,9 @@ def _protocol(request: Request) -> Mapping[str, str]:
 
 
 async def _plain(request: Request) -> AsyncIterator[bytes]:
-    """The request's body, inflated where it was sent deflated: never more than a bounded piece at a time."""
+    """The request's body, inflated where it was sent deflated: never more than a bounded piece at a time. Raises
+    BrokenStream on what no git sends.
+    """
     if request.headers.get("content-encoding") != "gzip":
         async for piece in request.stream():
             yield piece
@@ -168,8 +170,11 @@ async def _plain(request: Request) -> AsyncIterator[bytes]:
     inflate = zlib.decompressobj(wbits=31)
     async for piece in request.stream():
         while piece:
+            # What follows the end would be kept by zlib, however much it is.
+            if inflate.eof:
+                raise BrokenStream("something follows the end of what is deflated")
             yield inflate.decompress(piece, 64 * 1024)
-            piece = inflate.unconsumed_tail
+            piece = inflate.unconsumed_tail or inflate.unused_data
 
 
 async def _streamed(pieces: AsyncIterator[bytes], kind: str) -> Response:

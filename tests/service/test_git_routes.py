@@ -179,6 +179,14 @@ async def test_a_body_that_is_not_deflated_as_it_says_is_refused(service, door) 
     assert answer.status_code == 400
 
 
+@pytest.mark.parametrize("more", [gzip.compress(b""), b"\0" * 200_000])
+async def test_nothing_may_follow_what_is_deflated_where_it_would_only_be_kept(service, door, more: bytes) -> None:
+    answer = await push(service, gzip.compress(body((A, B, BRANCH))) + more, **{"Content-Encoding": "gzip"})
+    assert answer.status_code == 400
+    assert "follows the end" in answer.text
+    assert not door.calls
+
+
 async def test_a_full_disk_is_told_as_what_passes(service, door, monkeypatch) -> None:
     def full(_self: Any, _pieces: Any, _limit: int) -> None:
         raise OSError(28, "No space left on device")
