@@ -40,6 +40,8 @@ def is_public(address: str) -> bool:
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None) or _nat64(ip)
         if inner is not None:
             return is_public(str(inner))
+        if ip.is_site_local:
+            return False  # private addresses of old, which `is_global` does not know
     return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)
 
 

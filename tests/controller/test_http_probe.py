@@ -186,6 +186,7 @@ async def test_nothing_of_ours_goes_along(
         "::",
         "fe80::1%eth0",
         "fc00::1",
+        "fec0::1",
         "ff02::1",
         "2001:db8::1",
         "::ffff:10.0.0.1",
