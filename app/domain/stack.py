@@ -65,34 +65,36 @@ def stacking(checkpoint: Checkpoint, around: Surroundings) -> Stacking:
         return Unclear(number, f"#{number} was not looked at yet")
     if predecessor is None:
         return Unclear(number, f"#{number}, the recorded predecessor, does not exist")
-    on_trunk = around.trunk_over_predecessor
-    if on_trunk is not None and on_trunk.behind == 0:
-        return HasLanded(number, recorded)
-    return _of_pull(predecessor, recorded) if predecessor.pull is not None else _of_issue(predecessor, recorded)
+    on_trunk = around.trunk_over_predecessor is not None and around.trunk_over_predecessor.behind == 0
+    of = _of_pull if predecessor.pull is not None else _of_issue
+    return of(predecessor, recorded, on_trunk)
 
 
-def _of_pull(predecessor: Predecessor, recorded: str) -> Stacking:
+def _of_pull(predecessor: Predecessor, recorded: str, on_trunk: bool) -> Stacking:
     pull, number = predecessor.pull, predecessor.number
     assert pull is not None
-    if pull.state == "CLOSED":
+    if pull.state == "CLOSED" and not on_trunk:
         return Unclear(number, f"PR #{number}, the recorded predecessor, was closed without being merged")
+    # Part of it being on the trunk is no landing of the rest.
     if pull.head_sha != recorded:
         return MovedOn(number, recorded, pull.head_sha)
-    return HasLanded(number, recorded) if pull.state == "MERGED" else SamePlace(number, recorded)
+    return HasLanded(number, recorded) if on_trunk or pull.state == "MERGED" else SamePlace(number, recorded)
 
 
-def _of_issue(predecessor: Predecessor, recorded: str) -> Stacking:
+def _of_issue(predecessor: Predecessor, recorded: str, on_trunk: bool) -> Stacking:
     number = predecessor.number
     own = [tip for tip in predecessor.branches if ticket_of_branch(tip.name) == number]
     names = [tip.name for tip in own]
     if len(own) > 1:
         listed = ", ".join(names)
         return Unclear(number, f"several branches belong to #{number}, the recorded predecessor: {listed}")
+    if own and own[0].sha != recorded:
+        return MovedOn(number, recorded, own[0].sha)
     merged = [p for p in predecessor.pulls if p.own_repository and p.state == "MERGED" and p.head in names]
-    if any(pull.head_sha == recorded for pull in merged):
+    if on_trunk or any(pull.head_sha == recorded for pull in merged):
         return HasLanded(number, recorded)
     if own:
-        return SamePlace(number, recorded) if own[0].sha == recorded else MovedOn(number, recorded, own[0].sha)
+        return SamePlace(number, recorded)
     if len(predecessor.branches) >= MOST_BRANCHES:
         return Unclear(number, f"too many branches have {number} in their name to tell which is the predecessor's")
     if predecessor.state == "OPEN":

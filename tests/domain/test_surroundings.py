@@ -136,6 +136,27 @@ JUDGED: list[tuple[str, RecoveryView, int, bool | None, str]] = [
         "several branches",
     ),
     ("on the trunk", stacked(predecessor=issue(), trunk_over_predecessor=Distance(5, 0)), 6, True, "landed"),
+    (
+        "partly on the trunk, and moved on",
+        stacked(predecessor=issue(tip("ticket/41")), trunk_over_predecessor=Distance(5, 0)),
+        6,
+        False,
+        "stale",
+    ),
+    (
+        "on the trunk, and its branch still there",
+        stacked(predecessor=issue(tip("ticket/41", OTHER)), trunk_over_predecessor=Distance(5, 0)),
+        6,
+        True,
+        "landed",
+    ),
+    (
+        "a PR merged with more",
+        stacked(predecessor=of_pull(state="MERGED"), trunk_over_predecessor=Distance(5, 0)),
+        6,
+        False,
+        "stale",
+    ),
     ("closed, not landed", stacked(predecessor=issue(state="CLOSED")), 6, False, "is not on the trunk"),
     (
         "squashed",

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.controller.controller import Controller
-from app.domain.agent_api import Grant
+from app.domain.agent_api import CheckpointRequest, Grant
 from app.domain.outcome import Code, Refused
 from app.domain.validation import Validation
 from app.domain.validation_api import ValidationRequest
@@ -41,6 +41,26 @@ async def test_a_result_is_shown_on_its_commit_and_says_not_run_on_the_next(worl
     before = world.requested()
     await world.settle(controller)
     assert world.writes(before) == []
+
+
+async def test_a_predecessor_that_moves_voids_the_result_and_the_check_run_says_so(world: LoopWorld) -> None:
+    controller, agent, sha = await world.published()
+    other = world.http.post("/repos/acme/shop/issues", json={"title": "Before it"}).raise_for_status().json()["number"]
+    git, branch = world.git, f"refs/heads/ticket/{other}-before"
+    git(agent.folder, "push", "-q", "origin", f"{agent.grant.base_sha}:{branch}")
+    body = {"predecessor_issue_or_pr": other, "predecessor_sha": agent.grant.base_sha}
+    note = CheckpointRequest(key=secrets.token_hex(8), seq=200, checkpoint=body)
+    await controller.checkpoint("acme", "shop", world.ticket, claims_of(agent.grant), note)
+    await validated(world, controller, agent.grant, 201, validated_sha=sha)
+    await world.settle(controller)
+    assert shown(world, sha) == ("success", "- unit 3: passed")
+    tree = git(agent.folder, "rev-parse", f"{agent.grant.base_sha}^{{tree}}")
+    moved = git(agent.folder, "commit-tree", "-p", agent.grant.base_sha, "-m", "More before it", tree)
+    git(agent.folder, "push", "-q", "origin", f"{moved}:{branch}")
+    await world.settle(controller)
+    assert shown(world, sha) == ("success", "- unit 3: not run (the predecessor has moved on, so it is void)")
+    brief = await controller.brief("acme", "shop", world.ticket)
+    assert (brief.criteria[5].met, brief.validations[0].state) == (False, "not run")
 
 
 async def test_an_old_generation_records_nothing(world: LoopWorld) -> None:
