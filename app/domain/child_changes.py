@@ -1,7 +1,8 @@
 """What a holder's word about a child makes of the two records: its parent's and its own (the ownership protocol, R19).
 
 Spawning, asking anew and cancelling change both in one update, so that no child stands unlisted and none is listed that
-does not stand. A result ends the child's lease: a child that gave one is claimed by nobody.
+does not stand. A result ends the child's lease: a child that gave one is claimed by nobody. Wherever a lease of a child
+ends here, effects whose end nobody wrote down are unknown from then on.
 """
 
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ from app.domain.child_contract import (
 )
 from app.domain.children import Seen, Unseen, active_names, listed, result_of, snapshot_of
 from app.domain.derived import derived
+from app.domain.effect_journal import interrupted
 from app.domain.fence import not_ready
 from app.domain.fencing import AtPublished, Head, NothingPublished
 from app.domain.lease import Live, Suspect
@@ -100,7 +102,7 @@ def respawned(
     if isinstance(contract, Blocked):
         return contract
     same = (entry.base_sha, entry.predecessor_sha) == (contract.base_sha, contract.predecessor_sha)
-    fresh = before.model_copy(
+    fresh = interrupted(before, now=now).model_copy(
         update={
             "lease": None,
             "status": "unclaimed",
@@ -144,7 +146,8 @@ def cancelled(parent: Record, name: str, seen: Mapping[str, Seen | Unseen], *, n
         return Blocked(Code.ENDED, f"{name} has ended already", "look at `agent-recovery child list`")
     if isinstance(ledger, Unseen):
         return Blocked(Code.FROZEN, f"{name}: {ledger.reason}", "a person has to look at its ledger")
-    ended = ledger.record.model_copy(update={"lease": None, "status": "cancelled", "attempts": gates.after_handoff()})
+    over = interrupted(ledger.record, now=now)
+    ended = over.model_copy(update={"lease": None, "status": "cancelled", "attempts": gates.after_handoff()})
     child = ended.model_copy(update={"checkpoint": derived(ended, ended.checkpoint, now=now)})
     return Both(_replaced(parent, entry.model_copy(update={"cancelled": True})), child)
 
@@ -176,7 +179,7 @@ def finished(
         generation=lease.generation,
         at=now,
     )
-    ended = record.model_copy(
+    ended = interrupted(record, now=now).model_copy(
         update={"status": request.outcome, "result": result, "lease": None, "attempts": gates.after_handoff()}
     )
     return ended.model_copy(update={"checkpoint": derived(ended, ended.checkpoint, now=now)})

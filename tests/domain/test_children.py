@@ -22,6 +22,7 @@ from app.domain.children import (
     shown,
     unfinished,
 )
+from app.domain.effect import Effect
 from app.domain.fencing import AtPublished, Foreign, NothingPublished, Tampered
 from app.domain.gates import may_claim
 from app.domain.lease import Dead, Live, Nobody
@@ -383,3 +384,20 @@ def test_secrets_and_machine_paths_never_reach_a_contract() -> None:
     task = Task(objective=f"Use {token} in /home/ann/work/secret.txt", acceptance=(token,))
     assert token not in task.model_dump_json()
     assert "/home/ann" not in task.objective
+
+
+def test_wherever_a_childs_lease_ends_its_unfinished_effects_are_unknown() -> None:
+    on_its_way = Effect(key="tag-1", kind="tag", state="dispatching", generation=1, nonce="n1", attempt="a" * 8)
+    child = CHILD_1.model_copy(
+        update={"status": "working", "generation": 1, "lease": lease(), "effects": (on_its_way,)}
+    )
+    request = ResultRequest(key="k" * 8, seq=1, outcome="failed", summary="stopped")
+    gave = finished(child, lease(), NothingPublished(None), request, now=NOW)
+    seen = {"docs": Seen(child, GONE)}
+    ended_here = cancelled(PARENT_1, "docs", seen, now=NOW)
+    again = respawned(PARENT_1, "docs", None, seen, now=NOW)
+    assert isinstance(gave, Record)
+    assert not isinstance(ended_here, Blocked)
+    assert not isinstance(again, Blocked)
+    for record in (gave, ended_here.child, again.child):
+        assert [e.state for e in record.effects] == ["unknown"]
