@@ -106,9 +106,11 @@ def _record(
             "spawn": fields.get("spawn"),
             "effects": tuple(_doubted(effect, now) for effect in effects),
             "effect_keys": fields.get("effect_keys", {}),
+            "burned_shas": fields.get("burned_shas", ()),
             "projections": Projections(pr_number=checkpoint.pr_number),
             "intent": Intent(by=by, at=now),
             "rebuilt": Rebuilt(by=by, at=now, sequence=sequence),
+            "ended": fields.get("ended"),
         }
     )
 

@@ -33,7 +33,10 @@ def payload_of(record: Record, *, repository_id: int, ledger_ref: str, ledger_co
         "effects": [effect.model_dump(mode="json", exclude_none=True) for effect in record.effects],
         "effect_keys": record.effect_keys,
         "children": list(record.children),
+        "ended": record.ended.model_dump(mode="json") if record.ended else None,
     }
+    if record.burned_shas:
+        fields["burned_shas"] = list(record.burned_shas)
     if record.spawn is not None:
         fields["spawn"] = record.spawn.model_dump(mode="json")
     return embedded_json(fields)

@@ -1,5 +1,6 @@
 """What a lost ledger is rebuilt to, and when it is not."""
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,6 +8,8 @@ import pytest
 
 from app.domain.outcome import Blocked
 from app.domain.rebuild import Rebuild, Remembered, rebuilt
+from app.domain.record import Record
+from app.domain.sealed_body import payload_of
 from app.domain.ticket_id import Child
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -43,6 +46,14 @@ def build(*bodies: Remembered, sequence: int = 7, generation: int = 2, accept_lo
         now=NOW,
         accept_loss=accept_loss,
     )
+
+
+def test_what_was_burned_is_kept_in_the_sealed_text_and_stays_burned() -> None:
+    record = Record(ticket=42, sequence=7, status="working", generation=2, burned_shas=(A,))
+    told = json.loads(payload_of(record, repository_id=1, ledger_ref="refs/x", ledger_commit=B))
+    made = build(Remembered("comment 5", told))
+    assert isinstance(made, Rebuild)
+    assert made.record.burned_shas == (A,)
 
 
 def test_it_begins_above_everything_witnessed_in_a_new_generation_without_a_holder() -> None:
