@@ -5,7 +5,6 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, PlainSerializer, StringConstraints
 
-
 _YEARS = range(1900, 9000)
 """Far from both ends of what can be counted: strangers write moments into ledgers, and adding a day must not fail."""
 
