@@ -64,7 +64,7 @@ coverage: $(STAMP) npm ## list anew in docs/emulator.md what the emulator serves
 unit: $(STAMP) npm gh ## the tests, in parallel
 	$(BIN)/pytest -q -n auto --dist loadfile
 
-crash: $(STAMP) ## every write of every story, disturbed in every way (about ten minutes; CRASH=story/kind/n plays one)
+crash: $(STAMP) ## every external call of every story, disturbed in every way (half an hour; CRASH=story/kind/n plays one)
 	CRASH='$(or $(CRASH),all)' $(BIN)/pytest -q -n auto --dist load tests/controller/test_crash_everywhere.py
 
 demo: $(STAMP) ## the story: an agent dies, a fresh one goes on (SEED=n, KEEP=1)

@@ -3,6 +3,7 @@
 import base64
 import secrets
 import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from app.emulator.client import Emulator
 from app.emulator.graphql.execute import schema
 from app.github.client import GitHub
 from app.github.clock import GitHubClock
+from app.ledger.agent_commits import Integrated
 from app.ledger.git import GitLedger
 from app.service.keys import new_keys, parse_lease_keys, parse_seal_keys
 
@@ -62,14 +64,15 @@ class LoopWorld:
         transport: httpx.AsyncBaseTransport | None = None,
         resume: bool = True,
         skew_s: float = 0.0,
+        opens: Callable[[str], Database] = Database,
     ) -> Controller:
         """A replica, always with a boot id of its own; `database_file` is kept by who names it again. `skew_s`: how far
-        its machine's clock is from GitHub's.
+        its machine's clock is from GitHub's. `opens`: what opens the database.
         """
         wire = transport or httpx.AsyncHTTPTransport(verify=False)  # plain HTTP here: no certificates to load
         machine = GitHubClock(system=lambda: self.emulator.now() + skew_s)
         github = GitHub(self.app["id"], [self.app["pem"]], self.emulator.url, clock=machine, transport=wire)
-        database = Database(f"sqlite:///{database_file or self.folder / f'{secrets.token_hex(4)}.db'}")
+        database = opens(f"sqlite:///{database_file or self.folder / f'{secrets.token_hex(4)}.db'}")
         clock = github.clock.now
         self._opened.append((github, database))
         self.pokes = PokeStore(database, clock)
@@ -199,9 +202,11 @@ class Agent:
     def push(self, step: str) -> Any:
         return self.push_commit(self.work(step), step)
 
-    def push_commit(self, sha: str, step: str, *, adopt: str | None = None, rewind: bool = False) -> Any:
+    @property
+    def ledger(self) -> GitLedger:
+        """The ticket's ledger through this clone."""
         grant = self.grant
-        ledger = GitLedger(
+        return GitLedger(
             self.folder,
             grant.ledger_ref,
             grant.repository.id,
@@ -209,17 +214,31 @@ class Agent:
             grant.namespace,
             {kid: base64.b64decode(raw) for kid, raw in grant.public_keys.items()},
         )
+
+    def push_commit(
+        self,
+        sha: str,
+        step: str,
+        *,
+        adopt: str | None = None,
+        rewind: bool = False,
+        request: tuple[str, int] | None = None,
+        integrated: Sequence[Integrated] = (),
+    ) -> Any:
+        """Push with the fence. `request`: key and number of a push that is tried again."""
+        grant = self.grant
         self._seq += 1
         checkpoint = Checkpoint(completed_steps=(Step(id=step, text=step),), next_steps=(Step(text="more"),))
-        return ledger.fenced_push(
+        return self.ledger.fenced_push(
             grant.lease_token,
             grant.branch,
             sha,
             checkpoint=checkpoint,
             status="working",
-            request=(secrets.token_hex(8), self._seq),
+            request=request or (secrets.token_hex(8), self._seq),
             adopt=adopt,
             rewind=rewind,
+            integrated=integrated,
         )
 
 

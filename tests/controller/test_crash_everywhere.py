@@ -1,25 +1,28 @@
-"""Every write of every story, disturbed in every way: the end state is that of the undisturbed run.
+"""Every external call of every story, disturbed in every way: the end state is that of the undisturbed run.
 
-`CRASH=all` plays all of them (`make crash`), `CRASH=story/kind/number` one again; by default each write of a story is
-disturbed in some ways, so that all ways come up in each story.
+`CRASH=all` plays all of them (`make crash`), `CRASH=story/kind/number` one again. By default every kind of call is
+disturbed: each once over all stories, and writes to GitHub, pushes and commands once more in every third story; the
+ways are dealt out so that all of them come up.
 """
 
 import json
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
 import pytest
-from crash_harness import DISTURBANCES, STORIES, EndState, Stage
 
 from app.emulator.client import Emulator
+from tests.crash import DISTURBANCES, Call, Reach, Stage
+from tests.crash_end import EndState, end_of
+from tests.crash_stories import STORIES
 
+pytestmark = pytest.mark.timeout(3 * 3600 if os.environ.get("CRASH") == "all" else 240)
 MAKES_OBJECTS = ("POST git/trees", "POST git/commits")
-"""Nobody sees an object before a ref names it, so these are disturbed in full only when everything is."""
-EVERY = 9
-"""By default each write meets one disturbance, another one than its neighbours."""
+"""Nobody sees an object before a ref names it, so by default these are disturbed once over all stories, like reads."""
+Dealt = dict[tuple[str, Call], tuple[str, int]]
+Undisturbed = dict[str, tuple[EndState, list[Call]]]
 
 
 @pytest.fixture(scope="module")
@@ -30,44 +33,70 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed() -> dict[str, tuple[EndState, list[str]]]:
+def undisturbed() -> Undisturbed:
     return {}
 
 
-def _chosen(story: str, kind: str, number: int, name: str) -> bool:
+@pytest.fixture(scope="module")
+def dealt() -> Dealt:
+    """Where each kind of call was met first, in a story or over all of them."""
+    return {}
+
+
+def _way(call: Call, number: int) -> str:
+    """The way in which a call is disturbed by default."""
+    ways = [kind for kind, reaches in DISTURBANCES.items() if call.reach in reaches]
+    return ways[number % len(ways)]
+
+
+def _chosen(story: str, kind: str, number: int, call: Call, dealt: Dealt) -> bool:
+    if call.reach not in DISTURBANCES[kind]:
+        return False
     wanted = os.environ.get("CRASH", "")
     if wanted == "all":
         return True
     if wanted:
         return wanted == f"{story}/{kind}/{number}"
-    ways = EVERY * 3 if name in MAKES_OBJECTS else EVERY
-    return (number + DISTURBANCES.index(kind) + list(STORIES).index(story)) % ways == 0
+    here, index = (story, number), list(STORIES).index(story)
+    anywhere, in_story = dealt.setdefault(("", call), here), dealt.setdefault((story, call), here)
+    again = call.reach in (Reach.WRITE, Reach.PUSH, Reach.COMMAND) and call.name not in MAKES_OBJECTS
+    wanted_here = anywhere == here or (again and in_story == here and (index + number) % 3 == 0)
+    return wanted_here and kind == _way(call, number + index)
+
+
+def _expected(end: EndState, kind: str, call: Call) -> EndState:
+    """What the end has to be where it cannot be that of the undisturbed run."""
+    if call.reach is Reach.COMMAND and kind == "killed before":
+        # Begun, and no end seen: it is never run again, and nothing is found where it would have left something.
+        return replace(end, carried_out=0, effects=tuple((key, "unknown") for key, _ in end.effects))
+    return end
 
 
 @pytest.mark.parametrize("kind", DISTURBANCES)
 @pytest.mark.parametrize("story", STORIES)
 async def test_the_end_is_that_of_the_undisturbed_run(
-    stage: Stage, undisturbed: dict[str, tuple[EndState, list[str]]], story: str, kind: str
+    stage: Stage, undisturbed: Undisturbed, dealt: Dealt, story: str, kind: str
 ) -> None:
     if story not in undisturbed:
-        undisturbed[story] = await stage.play(story)
-    expected, writes = undisturbed[story]
-    assert expected.open_permits == 0
-    assert expected.two_nonces == ()
+        undisturbed[story] = await stage.play(STORIES[story], end_of)
+    end, calls = undisturbed[story]
+    assert end.open_permits == 0
+    assert end.two_nonces == ()
     failures = []
-    for number, name in zip(count(), writes):
-        if not _chosen(story, kind, number, name):
+    for number, call in enumerate(calls):
+        if not _chosen(story, kind, number, call, dealt):
             continue
+        expected = _expected(end, kind, call)
         try:
-            state, _ = await stage.play(story, kind, number)
-            if (kind, name) == ("very late", "POST check-runs"):
+            state, _ = await stage.play(STORIES[story], end_of, kind, number)
+            if (kind, call.name) == ("very late", "POST check-runs"):
                 # It comes when another stands already and cannot be deleted: it must say the same as that one.
                 state = replace(state, doubled_check_runs=state.doubled_check_runs - 1)
             problem = "" if state == expected else f"{state} instead of {expected}"
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
         if problem:
-            failures.append(f"CRASH='{story}/{kind}/{number}' ({name}): {problem}")
+            failures.append(f"CRASH='{story}/{kind}/{number}' ({call.name}): {problem}")
     assert not failures, "\n".join(failures)
 
 
@@ -75,6 +104,7 @@ async def test_a_crash_after_the_effect_and_a_retry_leave_one_pr(stage: Stage) -
     """The published fault of repeated deliveries whose second run met what the first had made."""
     case = json.loads((Path(__file__).parents[1] / "fixtures" / "repeated_deliveries.json").read_text())
     expected = case["expected"]["cases"]["crash_after_effect_then_queue_retry"]["open_prs"]
-    _, writes = await stage.play("first_push")
-    state, _ = await stage.play("first_push", "killed after, database lost", writes.index("POST pulls"))
+    _, calls = await stage.play(STORIES["first_push"], end_of)
+    made = calls.index(Call(Reach.WRITE, "POST pulls"))
+    state, _ = await stage.play(STORIES["first_push"], end_of, "killed after, database lost", made)
     assert [pull[0] for pull in state.pulls] == ["open"] * expected

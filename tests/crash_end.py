@@ -1,0 +1,109 @@
+"""What GitHub holds at the end of a story, without anything that differs from run to run."""
+
+import json
+import subprocess
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.domain.validation import validations_of
+from tests.crash import Play
+
+
+@dataclass(frozen=True)
+class EndState:
+    """The normalised end of a story."""
+
+    status: str
+    generation: int
+    completed_steps: tuple[str, ...]
+    open_permits: int
+    attempts: int
+    branch_at_published: bool
+    pulls: tuple[tuple[str, bool, str, str], ...]
+    handoff_comments: tuple[int, ...]
+    """How many stand on each PR."""
+    check_runs: tuple[tuple[str, int, str], ...]
+    """(the code commit's message, generation, conclusion) of the check-runs on any branch."""
+    doubled_check_runs: int
+    """More than one of a commit and generation. GitHub lets nobody delete a check-run."""
+    recovered: int
+    """Foreign heads that were kept."""
+    ledgers: int
+    two_nonces: tuple[int, ...]
+    """Generations that had more than one nonce: always none."""
+    validations: tuple[tuple[str, int, tuple[str, ...]], ...]
+    """(profile, generation, what did not run) of the validations in the record."""
+    effects: tuple[tuple[str, str], ...]
+    """(key, state) of the effects in the record."""
+    carried_out: int
+    """How often something was done outside Git."""
+    children: tuple[tuple[str, str, int, bool], ...]
+    """(name, state, generation, whether its result is sealed in the parent's record) of the ticket's children."""
+    tree: str
+    """What the published commit holds."""
+
+
+async def end_of(play: Play, data: Path) -> EndState:
+    """The end of a play; `data` is where the emulator keeps its repositories."""
+    world = play.world
+    view = await play.controller._views.look("acme", "shop", world.ticket)
+    assert view.frozen is None, view.frozen
+    assert view.standing is not None
+    record = view.standing.record
+    assert record.work is not None
+    published = record.published.sha if record.published else None
+    pulls = sorted(world.get("pulls?state=all"), key=lambda pull: str(pull["head"]["ref"]))
+    comments = [
+        sum("agent-recovery:handoff:" in c["body"] for c in world.get(f"issues/{pull['number']}/comments"))
+        for pull in pulls
+    ]
+    check_runs = _check_runs(play)
+    bare = _repository(data)
+    return EndState(
+        status=record.status,
+        generation=record.generation,
+        completed_steps=tuple(step.id for step in record.checkpoint.completed_steps),
+        open_permits=len(record.open),
+        attempts=record.attempts.count,
+        branch_at_published=world.head(record.work.branch) == published,
+        pulls=tuple((p["state"], p["draft"], p["head"]["ref"], p["base"]["ref"]) for p in pulls),
+        handoff_comments=tuple(comments),
+        check_runs=tuple(sorted(set(check_runs))),
+        doubled_check_runs=len(check_runs) - len({(name, generation) for name, generation, _ in check_runs}),
+        recovered=len(world.get("git/matching-refs/agent-recovery/recovered/")),
+        ledgers=len(world.get("git/matching-refs/agent-recovery/active/")),
+        two_nonces=_generations_with_two_nonces(bare, f"{'active' if world.ledger() else 'done'}/{world.ticket}"),
+        validations=tuple((v.profile, v.generation, v.not_run) for v in validations_of(record)),
+        effects=tuple((effect.key, effect.state) for effect in record.effects),
+        carried_out=play.carried_out,
+        children=tuple((c.name, c.state, c.generation, c.result_commit is not None) for c in view.family.shown(record)),
+        tree=_git(bare, "rev-parse", f"{published}^{{tree}}") if published else "",
+    )
+
+
+def _repository(data: Path) -> Path:
+    return next(data.glob("repos/*.git"))
+
+
+def _check_runs(play: Play) -> list[tuple[str, int, str]]:
+    found = {}
+    for branch in play.world.get("branches"):
+        for commit in play.world.get(f"commits?sha={branch['name']}"):
+            for run in play.world.get(f"commits/{commit['sha']}/check-runs?filter=all")["check_runs"]:
+                generation = int(run["external_id"].split(":")[1])
+                found[run["id"]] = (commit["commit"]["message"], generation, str(run["conclusion"]))
+    return list(found.values())
+
+
+def _generations_with_two_nonces(bare: Path, place: str) -> tuple[int, ...]:
+    shas = _git(bare, "rev-list", "--first-parent", f"refs/agent-recovery/{place}").split()
+    raw = _git(bare, "cat-file", "--batch", told="".join(f"{sha}:record.json\n" for sha in shas))
+    leases = [json.loads(line).get("lease") for line in raw.splitlines() if line.startswith("{")]
+    nonces = {(lease["generation"], lease["nonce"]) for lease in leases if lease}
+    return tuple(g for g, count in Counter(generation for generation, _ in nonces).items() if count > 1)
+
+
+def _git(bare: Path, *arguments: str, told: str | None = None) -> str:
+    done = subprocess.run(["git", "-C", str(bare), *arguments], input=told, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
