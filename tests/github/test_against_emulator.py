@@ -363,8 +363,8 @@ async def test_a_look_at_a_ticket_without_anything(repository: Repository, world
     assert (seen.trunk, seen.pulls, seen.check_runs, seen.issue_comments) == (None, (), (), ())
     seen = await repository.observe(world.issue, "ticket/42", "release-9")
     assert (seen.branch("ticket/42"), seen.trunk, seen.pulls) == (None, None, ())
-    with pytest.raises(NotFound):
-        await repository.observe(4711, None, None)
+    nothing = await repository.observe(4711, None, None)
+    assert (nothing.issue, nothing.is_pull_request) == (None, False)
 
 
 async def test_a_pull_request_from_draft_to_ready_and_back(repository: Repository, world: World) -> None:
