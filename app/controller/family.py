@@ -11,7 +11,8 @@ from datetime import datetime
 
 from app.controller.heartbeats import Heartbeats, Holder
 from app.controller.witnessing import Witnessing
-from app.domain.children import Seen, Unseen, listed, shown
+from app.domain.child_states import shown
+from app.domain.children import Seen, Unseen, listed
 from app.domain.lease import liveness
 from app.domain.policy import Policy
 from app.domain.record import Record

@@ -2,7 +2,7 @@
 
 from app.domain.checkpoint import Step
 from app.domain.checkpoint_gap import Overdue
-from app.domain.children import told
+from app.domain.child_states import told
 from app.domain.effect_findings import shown
 from app.domain.fencing import AtPublished, Foreign, Head, Tampered
 from app.domain.handoff_marker import marker_of

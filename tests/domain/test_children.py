@@ -10,6 +10,7 @@ import pytest
 from app.domain.child_api import ResultRequest, Task
 from app.domain.child_changes import adopted, cancelled, finished, respawned, spawned, with_results
 from app.domain.child_contract import MAX_CHILDREN, ListedChild, ResultContract, SealedResult, SpawnContract
+from app.domain.child_states import shown
 from app.domain.children import (
     Seen,
     Unseen,
@@ -19,7 +20,6 @@ from app.domain.children import (
     integrated_texts,
     is_settled,
     listed,
-    shown,
     unfinished,
 )
 from app.domain.effect import Effect
