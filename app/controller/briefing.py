@@ -6,6 +6,7 @@ from app.domain.agent_api import EvidenceRequest
 from app.domain.brief import Brief, Criterion
 from app.domain.compose_brief import compose
 from app.domain.criteria import criteria
+from app.domain.issue_gate import open_issue
 from app.domain.lease import liveness
 from app.domain.outcome import Blocked, Code
 from app.domain.policy import Policy
@@ -43,6 +44,9 @@ def frozen_refusal(view: View) -> Blocked:
 def _claim(view: View, record: Record | None, resumes: bool) -> gates.Pass | Blocked:
     if view.frozen is not None:
         return frozen_refusal(view)
+    found = open_issue(view.observation, view.ticket)
+    if isinstance(found, Blocked):
+        return found
     generation = record.generation if record else 0
     return gates.may_claim(
         record,

@@ -26,6 +26,7 @@ from app.domain.derived import derived
 from app.domain.effect_journal import due, interrupted
 from app.domain.fence import present_lease
 from app.domain.fencing import AtPublished, Foreign, NothingPublished
+from app.domain.issue_gate import open_issue
 from app.domain.model import instant_text
 from app.domain.observation import Branch, Issue
 from app.domain.outcome import Blocked, Code, Refused
@@ -237,35 +238,15 @@ def _policy_and_issue(view: View) -> tuple[Policy, Issue]:
     """The policy and Issue of a ticket that could be claimed at all. Raises Refused."""
     if view.frozen is not None:
         raise Refused(frozen_refusal(view))
-    observation = view.observation
-    if observation.is_pull_request:
-        raise Refused(
-            Blocked(
-                Code.NOT_A_TICKET,
-                f"#{view.ticket} is a pull request, not an Issue",
-                "claim the number of the Issue that the pull request is for",
-            )
-        )
-    if observation.issue is None:
-        raise Refused(
-            Blocked(
-                Code.NOT_FOUND, f"there is no Issue #{number_of(view.ticket)}", "check the repository and the number"
-            )
-        )
-    if observation.issue.state != "OPEN":
-        raise Refused(
-            Blocked(
-                Code.ISSUE_CLOSED,
-                f"Issue #{number_of(view.ticket)} is closed",
-                "reopen the Issue if there is work left, then claim again",
-            )
-        )
+    found = open_issue(view.observation, view.ticket)
+    if isinstance(found, Blocked):
+        raise Refused(found)
     policy = view.usable_policy
     if policy is None:
         problems = "; ".join(f"line {p.line}: {p.message}" for p in view.policy.problems)
         reason = f"the policy cannot be used ({problems})" if problems else "the default branch has no policy file"
         raise Refused(Blocked(Code.NO_POLICY, reason, "add or mend .github/agent-recovery.yml on the default branch"))
-    return policy, observation.issue
+    return policy, found
 
 
 def _is_same_claim(record: Record, request: ClaimRequest, login: str) -> bool:

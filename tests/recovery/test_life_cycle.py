@@ -10,7 +10,7 @@ from app.controller.controller import Controller
 from app.domain.agent_api import CheckpointRequest
 from app.domain.outcome import Code, Refused
 from app.github.repository import Repository
-from app.ledger.git_outcomes import Pushed
+from app.ledger.git_outcomes import FencedOut, Pushed
 
 
 class Killed(BaseException):
@@ -78,8 +78,15 @@ async def test_closing_the_issue_ends_the_ticket_and_reopening_it_brings_it_back
     with pytest.raises(Refused) as closed:
         await world.claim(controller, 1)
     assert closed.value.blocked.code == Code.ISSUE_CLOSED
+    brief = await controller.brief("acme", "shop", world.ticket)
+    assert (brief.status, brief.commands) == ("cancelled", ())
+    late = agent.push("late")
+    assert isinstance(late, FencedOut), late
+    assert "ended" in late.reason
     issue(world, "open")
     assert await quiet(world, controller) == "the ticket is cancelled"
+    brief = await controller.brief("acme", "shop", world.ticket)
+    assert [command.argv[:2] for command in brief.commands] == [("agent-recovery", "recover")]
     grant = await world.claim(controller, 1)
     assert (grant.generation, grant.published_sha, world.ledger("done")) == (2, code, None)
     assert [step.id for step in grant.brief.completed_steps] == ["one"]
@@ -199,3 +206,27 @@ async def test_draft_and_ready_are_a_persons_to_choose(world: LoopWorld) -> None
         agent.push(f"after-{mutation}")
         assert await quiet(world, controller) == "as it should be"
         assert pull(world)["draft"] is draft
+
+
+@pytest.mark.parametrize("harm", ["deleted", "rolled back"])
+async def test_an_ended_ticket_whose_ledger_was_lost_is_rebuilt_as_ended_and_comes_back(
+    world: LoopWorld, harm: str
+) -> None:
+    controller, agent, code = await world.published()
+    issue(world, "closed", "not_planned")
+    assert await quiet(world, controller) == "the ticket is cancelled"
+    place = f"refs/agent-recovery/{'done' if harm == 'deleted' else 'active'}/{world.ticket}"
+    if harm == "deleted":
+        world.git(agent.folder, "push", "-q", "origin", f":{place}")
+    else:
+        done = place.replace("/active/", "/done/")
+        world.git(agent.folder, "fetch", "-q", "origin", done)
+        world.git(agent.folder, "push", "-q", "--atomic", "origin", f"FETCH_HEAD^:{place}", f":{done}")
+    controller = world.controller()
+    assert (await world.settle(controller))[-1].reason.startswith("frozen")
+    made = await controller.rebuild("acme", "shop", world.ticket, by="wanda")
+    assert (made.record.status, made.lost) == ("cancelled", "")
+    assert await quiet(world, controller) == "the ticket is cancelled"
+    issue(world, "open")
+    grant = await world.claim(controller, 2)
+    assert (grant.generation, grant.published_sha) == (3, code)
