@@ -219,6 +219,7 @@ def _grounds(view: View, standing: Standing) -> Grounds:
         record=record,
         ledger_head=standing.entry.sha,
         branch_head=branch.sha if branch else None,
+        ledger_past=frozenset((*(entry.sha for entry in standing.entries), *standing.earlier)),
     )
 
 

@@ -29,13 +29,16 @@ class Command:
 
 @dataclass(frozen=True)
 class Grounds:
-    """What a push is judged against: the ledger as it stands, and where the ticket branch is now (None: nowhere)."""
+    """What a push is judged against: the ledger as it stands, and where the ticket branch is now (None: nowhere).
+    `ledger_past`: commits that the ledger is known to have gone through.
+    """
 
     ticket: TicketId
     refs: LedgerRefs
     record: Record
     ledger_head: str
     branch_head: str | None
+    ledger_past: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -78,12 +81,22 @@ def _refusal(command: Command, grounds: Grounds, *, writes_ledger: bool) -> Bloc
     if ref == _own_branch(grounds):
         return _branch_refusal(command, grounds, writes_ledger=writes_ledger)
     if ref == refs.active(grounds.ticket):
-        return None if command.old == grounds.ledger_head else _moved_on(command, grounds)
+        return _ledger_refusal(command, grounds)
     if command.old == ZERO_SHA and ref == refs.recovered(grounds.ticket, command.new):
         return None
     if writes_ledger and command.old == ZERO_SHA and ref == _own_result(grounds):
         return None
     return _forbidden(_whose(ref, grounds), grounds)
+
+
+def _ledger_refusal(command: Command, grounds: Grounds) -> Blocked | None:
+    if command.old != grounds.ledger_head:
+        return _moved_on(command, grounds)
+    if command.new == grounds.ledger_head or command.new in grounds.ledger_past:
+        # A ledger that stays fences nothing, and one that goes back is a ledger that nobody may use any more.
+        reason = f"{command.new[:12]} takes {command.ref} no further than it is"
+        return Blocked(Code.FORBIDDEN, reason, "push a ledger commit on top of the one that stands, or none")
+    return None
 
 
 def _branch_refusal(command: Command, grounds: Grounds, *, writes_ledger: bool) -> Blocked | None:

@@ -28,7 +28,7 @@ def grounds(
         published=Published(sha=published, generation=3, nonce="n") if published else None,
         burned_shas=(BURNED,),
     )
-    return Grounds(ticket, refs, record, L, branch)
+    return Grounds(ticket, refs, record, L, branch, frozenset({L, LOST}))
 
 
 def refusal(found: Passes | Stopped, ref: str) -> tuple[Code, str]:
@@ -87,6 +87,8 @@ def test_this_passes(what: str, on: Grounds, commands: list[Command], passes: Pa
         (Command(BRANCH, ZERO_SHA, N), Code.USAGE, f"the push does not say where {BRANCH} stands now"),
         (Command(BRANCH, LOST, N), Code.LOST_RACE, "is elsewhere by now"),
         (Command(BRANCH, P, BURNED), Code.FORBIDDEN, "was withdrawn and is never published again"),
+        (Command(LEDGER, L, L), Code.FORBIDDEN, f"takes {LEDGER} no further than it is"),
+        (Command(LEDGER, L, LOST), Code.FORBIDDEN, f"takes {LEDGER} no further than it is"),
         (Command(LEDGER, LOST, M), Code.LOST_RACE, f"{LEDGER} stands at {L[:12]}"),
         (Command(LEDGER, ZERO_SHA, M), Code.LOST_RACE, f"{LEDGER} stands at {L[:12]}"),
         (Command(REFS.recovered(42, F), ZERO_SHA, N), Code.FORBIDDEN, "belongs to the ledgers"),
