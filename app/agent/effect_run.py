@@ -44,14 +44,16 @@ class LocalRun(Message):
 
 
 class Execution:
-    """The execution of one effect in one folder. Use inside `alone`."""
+    """The execution of one effect in one folder. `name`: the effect's, such that no other ticket's is called the same,
+    because a folder may serve one ticket after another. Use inside `alone`.
+    """
 
-    def __init__(self, home: Home, key: str) -> None:
+    def __init__(self, home: Home, name: str) -> None:
         self._home = home
-        self._file = f"effect-{digest(key)}.json"
-        self._result = f"effect-{digest(key)}.result"
-        self._lock = f"effect-{digest(key)}.lock"
-        self._key = key
+        self._file = f"effect-{digest(name)}.json"
+        self._result = f"effect-{digest(name)}.result"
+        self._lock = f"effect-{digest(name)}.lock"
+        self._name = name
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -70,7 +72,7 @@ class Execution:
                 raise Refused(
                     Blocked(
                         Code.EFFECT_RUNNING,
-                        f"another command of this folder is running the effect {self._key}",
+                        f"another command of this folder is running the effect {self._name}",
                         "wait until it has ended; then the same command tells its result",
                         retryable=True,
                     )

@@ -50,7 +50,7 @@ def run(
     if dry_run:
         _show_dry_run(body, command, as_json)
         return Exit.OK
-    execution = Execution(home, key)
+    execution = Execution(home, _full_name(identity, key))
     with execution.alone(), _service(identity) as service:
         journal = _Journal(home, service, identity, key)
         state, ran = _carried_out(journal, execution, body, frozenset(no_effect), command, quiet=as_json)
@@ -122,9 +122,8 @@ class _Journal:
 
     def environment(self) -> dict[str, str]:
         """The command's environment: everything but the lease token, and the key to give to the other side."""
-        claims = self._identity.claims
         kept = {name: value for name, value in os.environ.items() if name != "AGENT_RECOVERY_LEASE_TOKEN"}
-        return kept | {KEY_VARIABLE: f"{claims.repository_id}-{claims.ticket}-{self._key}"}
+        return kept | {KEY_VARIABLE: _full_name(self._identity, self._key)}
 
     def _say(self, operation: str, body: dict[str, Any]) -> EffectState:
         answer = writes.send(self._home, self._service, self._identity, operation, body)
@@ -209,6 +208,11 @@ def _words(text: str) -> dict[str, Any]:
     fields: dict[str, Any] = {"type": kind} | {name: value for name, _, value in split}
     number = fields.get("number")
     return fields | {"number": int(number)} if isinstance(number, str) and number.isdecimal() else fields
+
+
+def _full_name(identity: held.Identity, key: str) -> str:
+    """An effect's name among all effects of all tickets."""
+    return f"{identity.claims.repository_id}-{identity.claims.ticket}-{key}"
 
 
 def _service(identity: held.Identity) -> Service:

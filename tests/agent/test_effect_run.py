@@ -14,6 +14,7 @@ import pytest
 
 from app.agent import effects
 from app.agent.effect_run import Execution, LocalRun
+from app.agent.held import Identity
 from app.agent.home import Home
 from app.domain.effect_api import EffectIntent, EffectOutcome
 from app.domain.effect_journal import Noted, dispatched, intended, reported, seen
@@ -21,6 +22,8 @@ from app.domain.effect_probe import NothingThere, Present, TagProbe
 from app.domain.effect_state import EffectState, state_of
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.record import Lease, Record
+from app.domain.ticket_id import Child
+from app.domain.token import Claims
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 LEASE = Lease(
@@ -211,6 +214,17 @@ def test_a_signal_ends_the_command_and_its_end_is_written_down(home: Home, tmp_p
     known = Execution(home, "x").known()
     assert known is not None
     assert (known.stage, known.outcome, known.exit_code) == ("ended", "unknown", -signal.SIGTERM)
+
+
+def test_a_folder_that_serves_another_ticket_knows_nothing_of_its_effects(home: Home) -> None:
+    names = []
+    for ticket in (42, 43, Child(42, "docs")):
+        claims = Claims(1, ticket, 1, "n1")
+        identity = Identity("http://localhost", "acme/shop", ticket, claims, "arl_x")
+        execution = Execution(home, effects._full_name(identity, "tag-1"))
+        assert execution.known() is None
+        names.append(execution.ask().attempt)
+    assert len(set(names)) == 3
 
 
 def test_two_programs_of_a_folder_do_not_run_one_effect(home: Home) -> None:
