@@ -9,6 +9,7 @@ from app.agent.api import Service
 from app.agent.environment import usage
 from app.agent.home import Home, read_text
 from app.agent.integrating import Nothing
+from app.agent.workspace import Empty, Occupied, Workspace
 from app.domain.agent_api import WriteAnswer
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.ticket_id import Child
@@ -116,6 +117,8 @@ def give(
                 Code.USAGE, "this folder holds a ticket, not a child", "a ticket is done with `agent-recovery ready`"
             )
         )
+    if outcome == "completed":
+        _refuse_unpushed(home)
     body = {
         "outcome": outcome,
         "summary": summary,
@@ -124,6 +127,20 @@ def give(
     }
     if _send("completion", body, f"{outcome}: the result is stored", dry_run, as_json) is not None:
         claiming.end(home, f"{outcome}: its result was given")
+
+
+def _refuse_unpushed(home: Home) -> None:
+    """A result is what was pushed; work that is only here would be missing from it without a word."""
+    lease = held.held_lease(home)
+    workspace = Workspace(home)
+    if isinstance(workspace.look(lease.addresses), Empty | Occupied):
+        return
+    state = workspace.state()
+    wanted = lease.published_sha or lease.base_sha
+    if state.changed or state.head != wanted:
+        here = f"{len(state.changed)} files are changed" if state.changed else f"HEAD is {state.head}"
+        reason = f"not pushed: {here}, published is {lease.published_sha or 'nothing'}"
+        raise Refused(Blocked(Code.NOT_PUBLISHED, reason, "commit, `agent-recovery push`, then complete"))
 
 
 def _send(operation: str, body: dict[str, Any], done: str, dry_run: bool, as_json: bool) -> WriteAnswer | None:

@@ -29,7 +29,8 @@ def judged(view: RecoveryView) -> Verdict:
     children = view.children
     if not children:
         return None, "does not apply: the ticket has no children"
-    loose = [f"{c.name}: {c.because}" for c in children if c.state in _LOOSE]
+    # In our own words: what an agent said of a child stands beside it as data.
+    loose = [f"{c.name} is {c.state}" for c in children if c.state in _LOOSE]
     if loose:
         return False, "; ".join(loose)
     return True, f"all {len(children)} children are accounted for: {', '.join(f'{c.name} {c.state}' for c in children)}"

@@ -121,7 +121,7 @@ CRITERIA: list[tuple[str, RecoveryView, int, bool | None, str]] = [
     ("fence passed by", view(world=MOVED, relation=Relation.ON_TOP), 9, False, "past the fence"),
     ("no children", view(), 10, None, "does not apply"),
     ("children at work", with_children("running", "integrated"), 10, True, "all 2 children are accounted for"),
-    ("a child nobody decided about", with_children("running", "stale"), 10, False, "because it is stale"),
+    ("a child nobody decided about", with_children("running", "stale"), 10, False, "child-1 is stale"),
     ("no effects", view(), 11, True, "no effect was journaled"),
     ("effects", view(noted(external_side_effects=("deployed",))), 11, None, "look yourself"),
     ("passed", view(shown=evidence()), 12, True, "passed"),

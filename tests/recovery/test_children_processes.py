@@ -199,6 +199,8 @@ def test_what_a_holder_says_about_children_on_the_command_line(git_world: GitWor
     brief = say("recover", f"{ticket}.rewrite", folder=child)["brief"]
     assert (brief["contract"]["role"], brief["contract"]["budget"]["minutes"]) == ("editor", 20)
     _commit(child, "plan.txt", "second\n")
+    code, refused = machines.run(child, "complete", "--summary", "Shorter now")
+    assert (code, refused["error"]["code"]) == (2, "not_published")
     pushed = say("push", folder=child)["pushed"]
     code, refused = machines.run(here, "complete", "--summary", "x")
     assert (code, refused["error"]["code"]) == (2, "usage")
