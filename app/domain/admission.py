@@ -2,7 +2,8 @@
 
 Left out or replaced, never an error: secrets, machine paths, unknown fields, fields that hold private reasoning,
 control characters, what the service derives itself. An error only for a wrong type and for more than 40 KiB. A field
-whose scan fails is withheld, never stored unscanned.
+whose scan fails is withheld, never stored unscanned; where no text could be scanned at all, the checkpoint is, because
+an empty one would take the place of the last good one.
 """
 
 import re
@@ -75,6 +76,12 @@ def admit(raw: Mapping[str, Any], *, root_hints: Sequence[str] = ()) -> Admitted
         )
     if admission.characters > MAX_RAW:
         return _too_large(f"more than {MAX_RAW} characters", admission.largest)
+    if admission.scan_failed and not admission.scanned:
+        return Blocked(
+            Code.CHECKPOINT_INVALID,
+            "the checkpoint is withheld: it could not be scanned for secrets",
+            "nothing was stored, and the last checkpoint stands; report this, and keep what you wrote on this machine",
+        )
     checkpoint = Checkpoint.model_validate(fields)
     size = stored_size(checkpoint)
     if size > MAX_BYTES:
@@ -98,6 +105,7 @@ class _Admission:
         self.changes: list[Change] = []
         self.characters = 0
         self.largest: dict[str, int] = {}
+        self.scanned = self.scan_failed = False
 
     def fields_of(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         derived = [name for name in DERIVED_FIELDS if raw.get(name) is not None]
@@ -186,6 +194,7 @@ class _Admission:
             return value
         except Exception:
             # Whatever went wrong in a scanner: unscanned text is never stored, and the rest need not suffer.
+            self.scan_failed = True
             self._change(name, "withheld", "it could not be scanned for secrets, so it was not stored")
             return None
 
@@ -210,6 +219,7 @@ class _Admission:
             self._change(where, "redacted", "path")
         if paths.relative:
             self._change(where, "shortened", "paths in the work tree made relative to the repository")
+        self.scanned = True
         return paths.text
 
     # --- reports ---

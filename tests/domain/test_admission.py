@@ -1,5 +1,6 @@
 import base64
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,13 @@ from app.domain import admission
 from app.domain.admission import Admitted, admit, stored_size
 from app.domain.agent_api import ClaimRequest
 from app.domain.checkpoint import MAX_BYTES, Checkpoint
+from app.domain.embedded_json import embedded_json
 from app.domain.outcome import Blocked, Code
 from app.domain.secret_shapes import Redacted, redact
+from app.domain.untrusted import inline
 
-CASES = json.loads((Path(__file__).parents[1] / "fixtures/redaction.json").read_text())["input"]["cases"]
+FIXTURE = json.loads((Path(__file__).parents[1] / "fixtures/redaction.json").read_text())
+CASES, EXPECTED = FIXTURE["input"]["cases"], FIXTURE["expected"]["cases"]
 SHA = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -108,6 +112,30 @@ def test_b40_a_field_whose_scan_fails_is_withheld(monkeypatch: pytest.MonkeyPatc
     assert result.checkpoint.objective is None
     assert [step.text for step in result.checkpoint.next_steps] == ["fine"]
     assert [(c.field, c.kind) for c in result.changes] == [("objective", "withheld")]
+
+
+def test_b40_where_the_scanner_fails_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty checkpoint in the place of the last good one would be worse than none."""
+
+    def scanner(text: str) -> Redacted:
+        raise RuntimeError(text)
+
+    monkeypatch.setattr(admission, "redact", scanner)
+    note = {"objective": "a plan", "next_steps": ["go on"], "blockers": [], "predecessor_sha": SHA}
+    result = admit(note)
+    assert isinstance(result, Admitted) is EXPECTED["scanner_fails"]["written"]
+    assert isinstance(result, Blocked)
+    assert (result.code, "checkpoint is withheld" in result.reason) == (Code.CHECKPOINT_INVALID, True)
+    assert "a plan" not in result.reason + result.remedy
+
+
+def test_b40_nobody_is_mentioned_by_what_is_shown_of_a_checkpoint() -> None:
+    note = next(case for case in CASES if case["name"] == "mention")["note"]
+    stored = accepted({"objective": note, "next_steps": [note], "blockers": [note]}).checkpoint
+    assert stored.objective == note
+    shown = [inline(stored.objective, 300), embedded_json(stored.model_dump(mode="json"))]
+    pings = [text for text in shown if re.search(r"@[A-Za-z0-9]", text)]
+    assert len(pings) == EXPECTED["mention"]["pings"]
 
 
 @pytest.mark.parametrize(
