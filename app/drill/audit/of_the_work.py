@@ -109,9 +109,18 @@ def _forged(facts: Facts, body: SealedBody | None, keys: PublicKeys | None) -> t
     if body.fields.get("repository_id") != facts.repository_id or str(body.fields.get("ticket")) != facts.name:
         return Kind.COMMENT_FORGED, "the handoff comment speaks of another ticket"
     shown = next((e for e in facts.entries if e.sha == body.fields.get("ledger_commit")), None)
+    if shown is None and _was_pruned(facts.entries, body):
+        return None
     if shown is None or not isinstance(shown.record, Record):
         return Kind.COMMENT_OLD, "the handoff comment shows a commit that is not in the ledger"
     return _otherwise(facts.entries, shown, shown.record, body)
+
+
+def _was_pruned(entries: tuple[Entry, ...], body: SealedBody) -> bool:
+    """Whether the text shows a commit of which only the tombstone is left."""
+    oldest, sequence = entries[-1].record if entries else None, body.fields.get("sequence")
+    stone = oldest.pruned if isinstance(oldest, Record) else None
+    return stone is not None and isinstance(sequence, int) and sequence < stone.sequence
 
 
 def _otherwise(entries: tuple[Entry, ...], shown: Entry, record: Record, body: SealedBody) -> tuple[Kind, str] | None:
