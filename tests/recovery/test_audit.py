@@ -82,6 +82,19 @@ def forbidden_field(s: Scene) -> None:
     point(s.agent, commit(s.agent, head, changed, sealed=True))
 
 
+def published_that_never_was(s: Scene) -> None:
+    """What an outsider writes may name things that GitHub does not have: the audit goes on."""
+    head, record = fetched(s.agent)
+    changed = following(record) | {"published": record["published"] | {"sha": "f" * 40}}
+    point(s.agent, commit(s.agent, head, changed, sealed=False, code_parent=s.code))
+
+
+def moment_that_has_no_place(s: Scene) -> None:
+    head, record = fetched(s.agent)
+    lease = record["lease"] | {"expires_at": "9999-12-31T23:59:59-14:00"}
+    point(s.agent, commit(s.agent, head, following(record) | {"lease": lease}, sealed=False))
+
+
 def ledger_moved_back(s: Scene) -> None:
     head, _ = fetched(s.agent)
     older = s.world.git(s.agent.folder, "rev-parse", f"{head}~2")
@@ -179,6 +192,8 @@ def step_without_commit(s: Scene) -> None:
 PLANTED: dict[Callable[[Scene], None], set[Kind]] = {
     unsealed_record: {Kind.LEDGER_DAMAGED},
     forbidden_field: {Kind.LEDGER_DAMAGED, Kind.PULL_DIFFERS},
+    published_that_never_was: {Kind.LEDGER_DAMAGED, Kind.BRANCH_TAMPERED, Kind.CHECK_NOT_EARNED},
+    moment_that_has_no_place: {Kind.LEDGER_DAMAGED, Kind.LEDGER_BEHIND},
     ledger_moved_back: {Kind.LEDGER_BEHIND, Kind.COMMENT_OLD},
     ledger_deleted: {Kind.LEDGER_MISSING},
     ledger_twice: {Kind.LEDGER_MISPLACED},

@@ -176,8 +176,13 @@ class Reader:
         published = record.published.sha if record and record.published else None
         found: dict[int, PyCheckRun] = {}
         for sha in {sha for sha in (head, published) if sha is not None}:
-            runs = self.repository.get_commit(sha).get_check_runs(check_name=CHECK_NAME, filter="all")
-            found |= {run.id: run for run in runs}
+            try:
+                runs = self.repository.get_commit(sha).get_check_runs(check_name=CHECK_NAME, filter="all")
+                found |= {run.id: run for run in runs}
+            except GithubException as error:
+                # A record that nobody vouches for yet may name a commit that never was.
+                if error.status not in (404, 422):
+                    raise
         return [found[id] for id in sorted(found)]
 
 
