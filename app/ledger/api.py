@@ -448,7 +448,7 @@ class ApiLedger:
     async def _judged(self, ticket: TicketId, sha: str) -> _Verified | Damaged:
         chain = await read_chain(self._repo, sha, _decides)
         if chain.is_cut:
-            return Damaged("unreadable", "the chain has no service seal within ten thousand commits", sha)
+            return Damaged("unreadable", "the chain is too long without a service seal", sha)
         judged = verify_tail(
             chain.entries,
             ticket=ticket,

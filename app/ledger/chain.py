@@ -14,6 +14,8 @@ from app.ledger.codec import Entry
 
 MAX_REQUESTS = 100
 """Of a hundred commits each: a tail longer than ten thousand commits is nobody's work."""
+MAX_CHARACTERS = 64 * 1024**2
+"""Of records, in one chain: all of it is in memory at once, and anybody with write access can make one."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +34,14 @@ async def read_chain(repo: Repository, head: str, enough: Callable[[Entry], bool
     known: dict[str, RawCommit] = {}
     entries: list[Entry] = []
     wanted: str | None = head
-    requests = 0
+    requests, read = 0, 0
     while wanted is not None:
         if wanted not in known:
-            if requests == MAX_REQUESTS:
+            if requests == MAX_REQUESTS or read > MAX_CHARACTERS:
                 return Chain(tuple(entries), (), is_cut=True)
             page = await repo.ledger_history(wanted)
             requests += 1
+            read += sum(len(commit.files.get(RECORD_FILE) or "") for commit in page.commits)
             known |= {commit.oid: commit for commit in page.commits}
         entry = _entry(known[wanted])
         entries.append(entry)
