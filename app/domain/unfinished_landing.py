@@ -9,7 +9,7 @@ from typing import Any
 from app.domain.branches import ticket_of_branch
 from app.domain.recovery_view import Found, RecoveryView, Verdict
 from app.domain.ticket_evidence import open_dependencies
-from app.domain.validation import VERIFY, passes
+from app.domain.validation import VERIFY, passes, present, version_of
 
 
 def found(view: RecoveryView) -> Found:
@@ -40,8 +40,11 @@ def judged(view: RecoveryView) -> Verdict:
     waits = [f"#{linked.number} is open" for linked in open_dependencies(view)]
     if pull is not None and pull.mergeable == "CONFLICTING":
         waits.append(f"PR #{pull.number} conflicts with its base")
-    verify = (VERIFY,) if view.policy is not None and view.policy.verify else ()
-    if view.start_sha is not None and passes(view.record, verify, view.start_sha):
+    commands = view.policy.verify if view.policy is not None else ()
+    verify = {VERIFY: version_of(commands)} if commands else {}
+    if view.start_sha is not None and passes(
+        view.record, verify, present(view.record, view.start_sha, view.observation.around)
+    ):
         waits.append(f"the verify commands have not passed on exactly {view.start_sha}")
     if waits:
         return None, f"the ticket is ready and waits: {'; '.join(waits)}"

@@ -148,13 +148,17 @@ def stands_for(shown: ShownValidation, sha: str | None, *, version: str, depende
     return shown.state == "passed" and shown.deterministic and dependencies is not None and same
 
 
-def passes(record: Record, profiles: Sequence[str], sha: str) -> tuple[str, ...]:
-    """The profiles among `profiles` that did not pass on exactly the commit `sha`: what a gate asks. A result by tree
-    never opens one, whatever it says.
+def passes(record: Record, wanted: Mapping[str, str | None], snapshot: Snapshot) -> tuple[str, ...]:
+    """The profiles among `wanted` that did not pass on exactly this commit, unstale and with the version that is named
+    for them (None: any): what a gate asks. A result by tree never opens one, whatever it says.
     """
-    snapshot = snapshot_of(record, sha)
-    known = {v.profile: v for v in validations_of(record) if v.validated_sha == sha}
-    return tuple(name for name in profiles if not isinstance(judged(known.get(name), snapshot), Passed))
+    known = {v.profile: v for v in validations_of(record) if v.validated_sha == snapshot.sha}
+    return tuple(
+        name
+        for name, version in wanted.items()
+        if not isinstance(judged(known.get(name), snapshot), Passed)
+        or (version is not None and known[name].version != version)
+    )
 
 
 def snapshot_of(record: Record, sha: str, tree: str | None = None, *, stale: bool = False) -> Snapshot:

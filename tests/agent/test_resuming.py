@@ -99,21 +99,26 @@ def test_a_fetch_before_the_push_makes_no_foreign_head_ours(world: World, here: 
     foreign = world.commit(other, "reviewed.txt")
     world.git(other, "push", "-q", "origin", BRANCH)
     world.git(here, "fetch", "-q", "origin")
-    world.commit(here, "mine.txt")
-    # What the bare form would have done, on a copy of the server: it overwrites.
+    mine = world.commit(here, "mine.txt")
+    # What git itself does with either form, against a copy of the server that was fetched from just as well.
     copy = world.root / "copy.git"
     shutil.copytree(world.service.bare, copy)
-    bare = ["git", "push", "-q", "--force-with-lease", str(copy), f"{BRANCH}:{BRANCH}"]
-    explicit = ["git", "push", "-q", f"--force-with-lease={BRANCH}:{sha}", str(copy), f"HEAD:{HEAD_REF}"]
-    refused = subprocess.run(explicit, cwd=here, env=world.environment(), capture_output=True, check=False)
-    assert refused.returncode == EXPECTED["explicit_lease"]["git_rc"]
-    assert world.git(copy, "rev-parse", HEAD_REF) == foreign
-    assert subprocess.run(bare, cwd=here, env=world.environment(), capture_output=True, check=False).returncode in (
-        0,
-        1,
-    )
+    world.git(here, "remote", "add", "copy", str(copy))
+    world.git(here, "fetch", "-q", "copy")
+
+    def git_push(lease: str) -> int:
+        told = ["git", "push", "-q", lease, "copy", f"HEAD:{HEAD_REF}"]
+        return subprocess.run(told, cwd=here, env=world.environment(), capture_output=True, check=False).returncode
+
+    assert git_push(f"--force-with-lease={BRANCH}:{sha}") == EXPECTED["explicit_lease"]["git_rc"]
+    assert (world.git(copy, "rev-parse", HEAD_REF) != foreign) is EXPECTED["explicit_lease"]["overwritten"]
+    assert git_push("--force-with-lease") == 0
+    assert world.git(copy, "rev-parse", HEAD_REF) == mine
+    assert "overwrites" in EXPECTED["bare_lease_after_fetch"]["seen"]
+    # We never use that form.
     assert world.run(here, "push", "--json").json["error"]["code"] == "foreign_commits"
     assert world.run(here, "resume", "--json").json["error"]["code"] == "branch_moved"
+    assert (world.server_ref(HEAD_REF) == mine) is EXPECTED["bare_lease_after_fetch"]["allowed"]
     assert world.server_ref(HEAD_REF) == foreign
 
 

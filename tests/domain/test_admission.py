@@ -133,7 +133,7 @@ def test_b40_nobody_is_mentioned_by_what_is_shown_of_a_checkpoint() -> None:
     note = next(case for case in CASES if case["name"] == "mention")["note"]
     stored = accepted({"objective": note, "next_steps": [note], "blockers": [note]}).checkpoint
     assert stored.objective == note
-    shown = [inline(stored.objective, 300), embedded_json(stored.model_dump(mode="json"))]
+    shown = [inline(str(stored.objective), 300), embedded_json(stored.model_dump(mode="json"))]
     pings = [text for text in shown if re.search(r"@[A-Za-z0-9]", text)]
     assert len(pings) == EXPECTED["mention"]["pings"]
 

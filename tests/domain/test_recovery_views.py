@@ -17,10 +17,11 @@ from app.domain.gates import Pass, may_claim
 from app.domain.hardness import CONDITIONS, Hard, Soft, is_hard
 from app.domain.observation import Branch, Issue, Observation
 from app.domain.outcome import Blocked, Code
-from app.domain.policy import Policy
+from app.domain.policy import Mode, Policy
 from app.domain.record import Projections, Published, Record
 from app.domain.recovery_steps import findings
 from app.domain.recovery_view import RecoveryView, tasks_of
+from app.domain.surroundings import Asked, Predecessor, Surroundings, Tip
 from tests.domain.recovery_scene import (
     BASE,
     CHECKPOINT,
@@ -86,6 +87,13 @@ def test_a_blocker_or_ready_is_a_known_next_step() -> None:
 # --- criteria ---
 
 
+OTHER_CHECKS = replace(
+    view(changed(status="ready"), shown=evidence()), policy=Policy(mode=Mode.REPAIR, verify=(("pytest",),))
+)
+STACKED = noted(predecessor_issue_or_pr=41, predecessor_sha=OTHER).model_copy(update={"status": "ready"})
+GONE_ON = Predecessor(41, "issue", "OPEN", branches=(Tip("ticket/41-before-it", BASE, None),))
+STALE = replace(WORLD, around=Surroundings(asked=Asked(predecessor=41), predecessor=GONE_ON))
+
 CRITERIA: list[tuple[str, RecoveryView, int, bool | None, str]] = [
     ("found", view(), 1, True, "names no Project"),
     ("closed", view(world=replace(WORLD, issue=replace(WORLD.issue, state="CLOSED"))), 1, False, "closed"),  # type: ignore[type-var]
@@ -107,6 +115,8 @@ CRITERIA: list[tuple[str, RecoveryView, int, bool | None, str]] = [
     ("other Issue", view(world=replace(WORLD, pulls=(replace(PULL, body="x"),))), 3, False, "links the Issue"),
     ("ready, not verified", view(changed(status="ready")), 4, None, "have not passed on exactly"),
     ("ready", view(changed(status="ready"), shown=evidence()), 4, None, "not part of this version"),
+    ("ready, other checks since", OTHER_CHECKS, 4, None, "have not passed on exactly"),
+    ("ready on a stale base", view(STACKED, STALE, evidence()), 4, None, "have not passed on exactly"),
     ("release", view(), 5, False, "base of releases, main, was not found"),
     ("no stack", view(), 6, None, "does not apply"),
     ("stack unknown", view(noted(predecessor_issue_or_pr=41)), 6, False, "exact commit"),

@@ -114,15 +114,15 @@ VALIDATIONS = st.builds(
 )
 
 
-@given(VALIDATIONS, SHAS, st.none() | SHAS)
+@given(VALIDATIONS, SHAS, st.none() | SHAS, st.booleans(), st.sampled_from([None, "3", "4"]))
 def test_a_gate_opens_only_for_a_whole_pass_on_exactly_its_commit(
-    made: Validation, sha: str, predecessor: str | None
+    made: Validation, sha: str, predecessor: str | None, stale: bool, version: str | None
 ) -> None:
     record = noted(predecessor_sha=predecessor).model_copy(update={"validations": (made.model_dump(mode="json"),)})
-    missing = passes(record, ("unit",), sha)
+    missing = passes(record, {"unit": version}, snapshot_of(record, sha, TREE, stale=stale))
     whole = not made.failed and not made.not_run
-    right = made.validated_sha == sha and made.predecessor_sha == predecessor
-    assert missing == (() if whole and right else ("unit",))
+    right = made.validated_sha == sha and made.predecessor_sha == predecessor and not stale
+    assert missing == (() if whole and right and version in (None, made.version) else ("unit",))
 
 
 def test_the_service_stamps_what_it_knows_better_and_keeps_the_latest_of_a_profile() -> None:
