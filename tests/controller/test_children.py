@@ -30,7 +30,10 @@ class Parent:
 
     @classmethod
     async def working(cls, world: LoopWorld) -> "Parent":
-        return cls(world, *(await world.published())[:2])
+        controller = world.controller()
+        agent = world.agent(await world.claim(controller))
+        agent.push("one")
+        return cls(world, controller, agent)
 
     @property
     def claims(self) -> Any:
