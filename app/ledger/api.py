@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
+from app.domain.children import listed
 from app.domain.model import ZERO_SHA
 from app.domain.pruning import PRUNED
 from app.domain.record import TERMINAL, Record
@@ -34,6 +35,10 @@ KEPT = 512
 EARLIER = 128
 """SHAs kept of what lies below a verified tail."""
 OBJECT_TRIES = 3
+MOST_UNLISTED = 24
+"""Ledgers of children that their ticket's record does not list, in one look: anybody with write access can make them,
+and each costs a request.
+"""
 LOOKS = 4
 """At a ledger that shows in no place, or where it cannot be, until two of them agree."""
 
@@ -397,10 +402,15 @@ class ApiLedger:
         return replace(found, children=tuple((c, place, sha) for c, place, sha in below if isinstance(c, Child)))
 
     async def children(self, standing: Standing) -> dict[str, Standing | Absent | Damaged]:
-        """The ledgers of a ticket's children by name, as they stood when the ticket's was read."""
+        """The ledgers of a ticket's children by name, as they stood when the ticket's was read: of all that its record
+        lists, and of the first few others.
+        """
         heads: dict[Child, dict[Place, str]] = {}
         for child, place, sha in standing.children:
             heads.setdefault(child, {})[place] = sha
+        names = {entry.name for entry in listed(standing.record)}
+        for stranger in sorted(child for child in heads if child.name not in names)[MOST_UNLISTED:]:
+            del heads[stranger]
         judged = await asyncio.gather(*(self._child(child, at) for child, at in heads.items()))
         return {child.name: found for child, found in zip(heads, judged, strict=True)}
 

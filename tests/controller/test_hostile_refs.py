@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
-from loop_world import REPO, LoopWorld
+from loop_world import REPO, LoopWorld, claims_of
 
 from app.domain.agent_api import ClaimRequest
 from app.domain.keys import TicketKey
 from app.domain.outcome import Code, Refused
+from app.ledger.api import MOST_UNLISTED
 
 
 def _clone(world: LoopWorld) -> Path:
@@ -71,3 +72,18 @@ async def test_a_ref_where_foreign_heads_are_kept_does_not_keep_the_branch_from_
     world.git(agent.folder, "push", "-q", "--force", "origin", f"{foreign}:refs/heads/{agent.grant.branch}")
     await world.settle(controller)
     assert world.head(agent.grant.branch) == sha
+
+
+async def test_ledgers_of_children_that_nobody_listed_cost_a_few_requests_however_many_there_are(
+    world: LoopWorld,
+) -> None:
+    controller = world.controller()
+    grant = await world.claim(controller)
+    agent = world.agent(grant)
+    names = [f"refs/agent-recovery/active/{world.ticket}.made-up-{n:03}" for n in range(3 * MOST_UNLISTED)]
+    world.git(agent.folder, "push", "-q", "origin", *(f"HEAD:{name}" for name in names))
+    before = world.requested()
+    shown = await controller.children("acme", "shop", world.ticket, claims_of(grant))
+    assert [child.name for child in shown.children] == [f"made-up-{n:03}" for n in range(MOST_UNLISTED)]
+    assert {child.state for child in shown.children} == {"orphaned"}
+    assert world.requested() - before < 2 * MOST_UNLISTED
