@@ -62,3 +62,28 @@ def test_a_head_that_cannot_be_read_is_not_current(writers: Any) -> None:
     entry = writers.sealed(Record(ticket=42, sequence=1, status="unclaimed"))
     unreadable = type(entry)(entry.sha, None, None, entry.tree, entry.message, "{")
     assert isinstance(judge([unreadable], [Witness("a", 1, 0, entry.sha)]), Backwards)
+
+
+@pytest.mark.parametrize(
+    ("sequence", "generation", "shown", "verdict"),
+    [
+        (9, 1, "stone", Current),
+        (8, 1, "other", Current),  # of what was pruned, nothing is left to compare with
+        (2, 1, "other", Current),
+        (9, 1, "other", Forked),
+        (10, 1, "other", Backwards),
+        (8, 2, "other", Backwards),
+    ],
+)
+@pytest.mark.parametrize("returned", [False, True])
+def test_below_a_tombstone_nothing_can_be_compared_and_above_it_everything(
+    writers: Any, returned: bool, sequence: int, generation: int, shown: str, verdict: type
+) -> None:
+    at = {"at": "2026-11-30T04:00:00Z", "sequence": 9}
+    fields = writers.held(sequence=9, status="cancelled").model_dump() | {"lease": None, "pruned": at}
+    stone = writers.sealed(Record.model_validate(fields), bare=True, event="pruned")
+    chain = (writers.sealed(writers.held(sequence=10), stone), stone) if returned else (stone,)
+    if returned and verdict is Backwards:
+        sequence += 1
+    witness = Witness("the table", sequence, generation, stone.sha if shown == "stone" else "9" * 40)
+    assert isinstance(judge(chain, [witness]), verdict)
