@@ -17,6 +17,7 @@ from app.controller.view import View
 from app.domain.fencing import Head
 from app.domain.life_cycle import Because, Ending, ended, ending
 from app.domain.pruning import is_due
+from app.domain.ticket_id import Child
 from app.github.refs import RefUpdate
 from app.ledger.api import Lost, Standing, Undecided
 
@@ -56,12 +57,20 @@ class Endings:
         if late is not None:
             return await self.end(view, standing, late)
         policy = view.usable_policy
-        if policy is not None and is_due(standing.record, policy, now=view.now):
+        if policy is not None and is_due(standing.record, policy, now=view.now) and not await _may_be_asked_again(view):
             log.info("ledger pruned", ticket=str(view.ticket), generation=standing.record.generation)
             return await self._journal.prune(view, standing, when=view.now)
         if standing.record.pruned is None:
             await self._projector.project(view, standing, head)
         return f"the ticket is {standing.record.status}"
+
+
+async def _may_be_asked_again(view: View) -> bool:
+    """Whether the ticket is a child whose parent is at work: its holder may ask for the child's work anew."""
+    if not isinstance(view.ticket, Child):
+        return False
+    parent = await view.ledger.read(view.ticket.parent)
+    return not isinstance(parent, Standing) or parent.place == "active"
 
 
 async def _with_children(view: View, how: Ending) -> tuple[RefUpdate, ...]:

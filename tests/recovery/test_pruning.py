@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 from forging import fetched
-from loop_world import REPO, Agent, LoopWorld
+from loop_world import REPO, Agent, LoopWorld, claims_of
 from test_effects import Holder
 
 from app.controller.controller import Controller
 from app.controller.pruning import Pruner
+from app.domain.child_api import SpawnRequest, Task
 from app.domain.keys import TicketKey
 from app.domain.outcome import Code, Refused
 from app.domain.pruning import tombstone
 from app.domain.record import Record
+from app.domain.ticket_id import Child
 from app.ledger.api import Won
 from app.ledger.git_outcomes import Foreign, Pushed
 
@@ -141,6 +143,27 @@ async def test_pruning_works_where_updateRefs_is_refused(world: LoopWorld, monke
     world.emulator.switches(REPO, update_refs="refused")
     _, agent = await pruned(world)
     assert lies(world, agent)[1] == []
+
+
+async def test_a_child_is_pruned_only_while_its_parent_is_not_at_work(world: LoopWorld) -> None:
+    controller, agent, _ = await world.published()
+    claims, docs = claims_of(agent.grant), Child(world.ticket, "docs")
+    request = SpawnRequest(key="spawn-docs-1", seq=900, name="docs", task=Task(objective="Write it"))
+    await controller.spawn("acme", "shop", world.ticket, claims, request)
+    issue(world, "closed")
+    await world.settle(controller)
+    done = f"git/matching-refs/agent-recovery/done/{docs}"
+    (before,) = world.get(done)
+    world.emulator.advance(91 * DAY)
+    issue(world, "open")
+    await world.claim(controller, 1)
+    await controller.round(TicketKey(REPO, docs))
+    assert world.get(done) == [before]
+    issue(world, "closed")
+    await world.settle(controller)
+    await controller.round(TicketKey(REPO, docs))
+    (after,) = world.get(done)
+    assert after != before
 
 
 def older_tombstone(world: LoopWorld, agent: Agent, stone: str) -> list[str]:
