@@ -178,9 +178,13 @@ def soft_body(home: Home, file: Path | None = None) -> dict[str, Any]:
     return checkpoint.model_dump(mode="json", exclude_defaults=True)
 
 
-def checkpoint_body(home: Home, file: Path | None) -> tuple[dict[str, Any], tuple[Change, ...]]:
-    """What goes to the service: admitted here first, so that a secret or a machine path never leaves this machine."""
-    content = next_checkpoint.read(home, file)
+def checkpoint_body(
+    home: Home, file: Path | None, told: dict[str, Any] | None = None
+) -> tuple[dict[str, Any], tuple[Change, ...]]:
+    """What goes to the service: admitted here first, so that a secret or a machine path never leaves this machine.
+    `told`: what the agent tells, by default what stands in the file.
+    """
+    content = next_checkpoint.read(home, file) if told is None else told
     lease = home.load(held.FILE, held.HeldLease)
     workspace = Workspace(home)
     found = workspace.look(lease.addresses if lease else ())

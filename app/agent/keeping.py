@@ -96,11 +96,20 @@ class Keeper:
             self._warn(f"no soft checkpoint: {_words(problem)}")
 
     def _soft_body(self) -> dict[str, Any]:
-        """What next.json says, read and checked again only where the file is another."""
-        stat = self.home.path(next_checkpoint.FILE).stat()
-        known = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
-        if known != self._read_as:
-            self._told, self._read_as = holding.soft_body(self.home), known
+        """What next.json says, read and checked again only where the file is another. Where it is lost or half written,
+        what it said before: the work tree is saved all the same.
+        """
+        try:
+            stat = self.home.path(next_checkpoint.FILE).stat()
+            known = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+            if known != self._read_as:
+                self._told, self._read_as = holding.soft_body(self.home), known
+        except (Refused, OSError) as problem:
+            last = soft_checkpoints.newest(self.home, soft_checkpoints.Place.of(self.who))
+            if not self._told and last is None:
+                raise
+            self._warn(f"{_words(problem)}: the soft checkpoint says what {next_checkpoint.FILE} said before")
+            return self._told or (last.checkpoint if last is not None else {})
         return self._told
 
     def save_hard(self, trigger: Trigger | None, *, always: bool = False) -> bool:
@@ -120,9 +129,10 @@ class Keeper:
 
     def _save_hard(self, trigger: Trigger | None, always: bool) -> None:
         lease = self._lease()
-        if lease is None or not next_checkpoint.exists(self.home):
+        told = self._notes() if lease is not None else None
+        if lease is None or told is None:
             return
-        body, _ = holding.checkpoint_body(self.home, None)
+        body, _ = holding.checkpoint_body(self.home, None, told)
         if not always and last_save.is_stored(self.home, self.who, body):
             return
         if self._hears:
@@ -134,7 +144,7 @@ class Keeper:
         at = Trigger(moment) if moment else None
         if self._is_unpublished(lease) or not self._hears:
             try:
-                self._push(status, at)
+                self._push(status, at, told)
             except Refused as refused:
                 if not self._hears or refused.blocked.code in _STOPS:
                     raise
@@ -145,8 +155,25 @@ class Keeper:
             holding.store(self.home, self.who, body, status, at, PATIENCE_S)
         self._sign = time.monotonic()
 
-    def _push(self, status: Literal["working", "waiting"], at: Trigger | None) -> None:
-        planned = pushing.plan(self.home, status, at)
+    def _notes(self) -> dict[str, Any] | None:
+        """What the agent tells: next.json, else, where that is lost or half written, the latest soft checkpoint's text,
+        because an agent that ends while it writes must not lose its commits. None where it never told anything.
+        """
+        try:
+            content = next_checkpoint.read(self.home)
+            next_checkpoint.admitted(self.home, content)
+            return content
+        except Refused as refused:
+            last = soft_checkpoints.newest(self.home, soft_checkpoints.Place.of(self.who))
+            if last is None and next_checkpoint.exists(self.home):
+                raise
+            if last is None:
+                return None
+            self._warn(f"{refused.blocked.reason}: stored is what the last soft checkpoint tells")
+            return last.checkpoint
+
+    def _push(self, status: Literal["working", "waiting"], at: Trigger | None, told: dict[str, Any]) -> None:
+        planned = pushing.plan(self.home, status, at, told=told)
         done = pushing.publish(self.home, planned)
         pushing.promote(self.home, planned)
         publishing.heartbeat(planned, done.ledger_commit)

@@ -42,8 +42,10 @@ class Plan:
     """The commit keeps files in git-lfs, whose own upload is a hook, and no hook runs in our push."""
 
 
-def plan(home: Home, status: Status, at: Trigger | None = None) -> Plan:
-    """What `push` would publish now. Raises Refused; writes nothing."""
+def plan(home: Home, status: Status, at: Trigger | None = None, *, told: dict[str, Any] | None = None) -> Plan:
+    """What `push` would publish now; `told`: what the agent tells, by default what stands in next.json. Raises Refused;
+    writes nothing.
+    """
     lease = held_lease(home)
     workspace = Workspace(home)
     code_sha = workspace.branch_head(lease.branch)
@@ -62,7 +64,8 @@ def plan(home: Home, status: Status, at: Trigger | None = None) -> Plan:
         )
     state = workspace.state()
     who = identity(home)
-    written = {**_told(home, who), "checkpoint_sha_or_snapshot": code_sha, "trigger": at.value if at else None}
+    notes = _told(home, who) if told is None else told
+    written = {**notes, "checkpoint_sha_or_snapshot": code_sha, "trigger": at.value if at else None}
     content = next_checkpoint.with_local_facts(written, state, published=code_sha)
     checkpoint, changes = next_checkpoint.admitted(home, content)
     return Plan(

@@ -152,6 +152,29 @@ def test_the_agents_exit_code_is_ours_and_what_it_knew_is_stored(
     assert world.run(here, "run", "--ends-in", "soon", "--", "true").code == 2
 
 
+HALF_WRITTEN = """
+import pathlib, subprocess
+pathlib.Path("work.txt").write_text("done\\n")
+subprocess.run(["git", "add", "work.txt"], check=True)
+subprocess.run(["git", "commit", "-qm", "Work"], check=True)
+notes = pathlib.Path(".agent-recovery/next.json")
+notes.write_text(notes.read_text()[:20]) if %r else notes.unlink()
+"""
+
+
+@pytest.mark.parametrize("half", [True, False], ids=["half written", "lost"])
+def test_an_agent_that_ends_while_it_writes_its_notes_loses_no_commit(
+    world: World, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], half: bool
+) -> None:
+    swift(world, monkeypatch, capsys)
+    assert world.run(here, "checkpoint", "--soft").code == 0
+    done = world.run(here, "run", "--", sys.executable, "-c", HALF_WRITTEN % half)
+    assert done.code == 0, done.err
+    assert world.server_ref(HEAD_REF) == world.git(here, "rev-parse", "HEAD"), done.err
+    assert world.record()["checkpoint"]["objective"] == "Prices"
+    assert "the last soft checkpoint" in done.err
+
+
 def test_what_an_agent_declared_ready_stays_ready(
     world: World, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
