@@ -6,7 +6,7 @@ sends its pack once. Small packs never reach the disk; of a large one no more th
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
 from typing import IO
 
@@ -35,16 +35,23 @@ class HeldPack:
     ) -> None:
         self._file.close()
 
-    async def take(self, pieces: AsyncIterator[bytes], limit: int) -> None:
-        """Keep a whole pack. Raises BadPack on what is none or was cut off, TooLarge above `limit` bytes, OSError where
-        the disk has no room.
+    async def take(
+        self, pieces: AsyncIterator[bytes], limit: int, before_disk: Callable[[], Awaitable[object]] | None = None
+    ) -> None:
+        """Keep a whole pack. `before_disk` is called once, before any of it goes to the disk, and may raise. Raises
+        BadPack on what is none or was cut off, TooLarge above `limit` bytes, OSError where the disk has no room.
         """
         checked = PassedPack()
+        is_small = True
         waiting = bytearray()
         async for piece in pieces:
             self.size += len(piece)
             if self.size > limit:
                 raise TooLarge(f"a push may have at most {limit // 1024**2} MiB")
+            if is_small and self.size > IN_MEMORY - _PIECE:
+                is_small = False
+                if before_disk is not None:
+                    await before_disk()
             waiting += checked.pass_on(piece)
             if len(waiting) >= _PIECE:
                 await asyncio.to_thread(self._file.write, bytes(waiting))

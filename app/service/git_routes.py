@@ -8,6 +8,7 @@ agent's credentials goes to GitHub, and nothing of the App's comes back.
 import re
 import zlib
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import Annotated, Protocol
 
 import structlog
@@ -100,7 +101,10 @@ async def push(owner: str, repo: str, request: Request, door: Door) -> Response:
             return _result(b"")
         with HeldPack() as pack:
             if wanted.has_pack:
-                await pack.take(incoming.rest(), _running(request).parts.settings.largest_push_mb * MIB)
+                most = _running(request).parts.settings.largest_push_mb * MIB
+                # Whoever lost the lease has its token for ever, and must not fill the disk with it.
+                may = partial(door.git_access, owner, name, claims, to_push=True)
+                await pack.take(incoming.rest(), most, before_disk=may)
             report = await _decided(owner, name, request, door, claims, wanted, pack)
     except (Refused, GitHubError) as problem:
         return _problem(request, problem)

@@ -1,8 +1,10 @@
 """The git endpoint's face: credentials, malformed and outsized bodies, deflated ones, the words of refusals."""
 
 import gzip
+import hashlib
 import re
 from collections.abc import AsyncIterator
+from tempfile import SpooledTemporaryFile
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 
 from app.domain.outcome import Blocked, Code, Refused
 from app.github.errors import RateLimited, Unanswered
-from app.github.held_pack import HeldPack
+from app.github.held_pack import IN_MEMORY, HeldPack
 from app.github.pack import empty_pack
 from app.github.pkt import FLUSH, packet, packets
 from app.github.relayed_push import PushReport, PushRequest
@@ -203,6 +205,21 @@ async def test_a_push_above_the_limit_is_refused_while_it_comes(service, door, m
     assert answer.status_code == 413
     assert "at most" in answer.text
     assert not door.calls
+
+
+async def test_a_large_pack_goes_to_the_disk_for_who_may_push_and_nobody_else(service, door, monkeypatch) -> None:
+    written: list[int] = []
+    keep = SpooledTemporaryFile.rollover
+    monkeypatch.setattr(SpooledTemporaryFile, "rollover", lambda self: (written.append(1), keep(self)))
+    header = b"PACK" + (2).to_bytes(4, "big") + (0).to_bytes(4, "big") + bytes(2 * IN_MEMORY)
+    large = header + hashlib.sha1(header, usedforsecurity=False).digest()
+    assert report(await push(service, body((A, B, BRANCH), pack=large))) == ["unpack ok", f"ok {BRANCH}"]
+    assert [call[0] for call in door.calls] == ["access", "push"]
+    assert written == [1]
+    door.problem = Refused(Blocked(Code.STALE_GENERATION, "this lease has ended", "stop"))
+    answer = await push(service, body((A, B, BRANCH), pack=large))
+    assert (answer.status_code, answer.text) == (403, "stale_generation: this lease has ended\nnext: stop\n")
+    assert written == [1]
 
 
 @pytest.mark.parametrize(
