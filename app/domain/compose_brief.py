@@ -197,7 +197,11 @@ def _commands(view: RecoveryView, claim: Pass | Blocked | None) -> tuple[Command
         *commands,
         *child_findings.commands(view),
         *effect_commands(view.record),
-        Command(when="often", why="save what a successor must know", argv=("agent-recovery", "checkpoint")),
+        Command(
+            when="often",
+            why="save what a successor must know, as you wrote it into .agent-recovery/next.json",
+            argv=("agent-recovery", "checkpoint"),
+        ),
         Command(
             when="publish", why="publish commits and the checkpoint with the fence", argv=("agent-recovery", "push")
         ),

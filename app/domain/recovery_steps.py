@@ -20,6 +20,7 @@ from app.domain.model import instant_text
 from app.domain.policy import PATH
 from app.domain.recovery_view import Found, RecoveryView, tasks_of
 from app.domain.stack import MovedOn, NoPredecessor, stacking
+from app.domain.surroundings import MOST_DECISIONS
 from app.domain.triggers import meaning_of
 from app.domain.validation import VERIFY, present, shown
 
@@ -134,7 +135,8 @@ def _policy(view: RecoveryView) -> Found:
         return "blocked", f"there is no usable policy in {PATH}", evidence
     if missing:
         return "blocked", f"{len(missing)} recorded decisions are missing: find them before you go on", evidence
-    names = f", {len(unread)} are not names of things in this repository" if unread else ""
+    why = f"they name nothing in this repository, or stand behind the first {MOST_DECISIONS}"
+    names = f", {len(unread)} not looked up ({why})" if unread else ""
     told = f"{len(decisions) - len(unread)} references to decisions resolved{names}"
     return "done", f"mode {view.policy.mode}; {told}; read them before you go on", evidence
 

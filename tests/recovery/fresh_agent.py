@@ -17,6 +17,7 @@ Git = Callable[..., str]
 STEPS, CRITERIA = 17, 13
 IN_PROGRESS = ("recovering", "working", "waiting")
 _NEEDS = re.compile(r"needs (\S+)")
+_NOTES = re.compile(r"into (\.agent-recovery/[\w.]+)")
 
 
 class CannotGoOn(Exception):
@@ -79,9 +80,13 @@ class FreshAgent:
         self._agrees(brief)
         self._stands_at(brief)
         commands = {command["when"]: command["argv"] for command in brief["commands"]}
+        whys = {command["when"]: command["why"] for command in brief["commands"]}
         need(all(command["why"] for command in brief["commands"]), "a command says nothing of its purpose")
         need({"often", "publish", "validate", "finish", "stop"} <= commands.keys(), "a command is missing")
         need(all(argv and argv[0] == "agent-recovery" for argv in commands.values()), "a command is another program's")
+        named = _NOTES.search(whys["often"])
+        need(named, "nobody says where a successor's notes go")
+        self.notes = named[1] if named else ""
         return commands
 
     def _known_form(self, brief: dict[str, Any]) -> None:
@@ -171,7 +176,7 @@ class FreshAgent:
             "decision_refs": brief["checkpoint"]["decision_refs"],
             "blockers": [],
         }
-        (self.folder / ".agent-recovery/next.json").write_text(json.dumps(notes))
+        (self.folder / self.notes).write_text(json.dumps(notes))
 
 
 def need(holds: object, otherwise: str) -> None:
