@@ -339,6 +339,11 @@ async def test_claim_on_a_cancelled_ticket(world: LoopWorld, database: str) -> N
     with pytest.raises(Refused) as refused:
         await controller.checkpoint("acme", "shop", world.ticket, claims_of(agent.grant), request)
     assert refused.value.blocked.code is Code.ENDED
+    assert world.writes(last) == []
+    await world.settle(controller)
+    images = [write.split(" ")[1].rsplit("/", 2)[1] for write in world.writes(last)]
+    assert sorted(images) == ["check-runs", "comments"]  # they say now that it has ended
+    last = world.emulator.requests()[-1]["n"]
     await world.settle(controller)
     assert world.writes(last) == []
     assert (world.ledger("active"), world.ledger("done")) == (None, ended)
