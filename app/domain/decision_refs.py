@@ -22,7 +22,8 @@ _ADDRESS = re.compile(
     rf"(?:(?:blob|tree)/(?P<sha>{_SHA})/(?P<path>[^\s#?]+)|commit/(?P<commit>{_SHA})|(?:issues|pull)/(?P<number>[1-9][0-9]{{0,9}}))"
     r"/?(?:[?#]\S*)?"
 )
-_PATH = re.compile(r"(?!-)[\w.+-]+(?:/[\w.+-]+)*(?:#[\w.-]+)?")
+_PATH = re.compile(r"(?!-)[\w.+-]+(?:/[\w.+-]+)*/?(?:#[\w.-]+|:[1-9][0-9]{0,6}(?:-[1-9][0-9]{0,6})?)?")
+_PLACE = re.compile(r"#.*|:[1-9][0-9]{0,6}(?:-[1-9][0-9]{0,6})?$")
 _LONGEST = 500
 
 
@@ -118,7 +119,8 @@ def _of_address(address: re.Match[str], repository: str) -> AsObject | AsNumber 
 
 
 def _at(sha: str, path: str) -> AsObject | Elsewhere:
-    parts = [part for part in path.partition("#")[0].split("/") if part != "."]
+    # A folder is named with its slash, a place in a file with its line: the object is the same.
+    parts = [part for part in _PLACE.sub("", path).rstrip("/").split("/") if part != "."]
     if not parts or ".." in parts or "" in parts:
         return Elsewhere()
     return AsObject(f"{sha}:{'/'.join(parts)}")

@@ -16,6 +16,12 @@ WEB = f"https://github.com/{REPO}"
 MEANINGS: list[tuple[str, object]] = [
     ("docs/adr/004.md", AsObject(f"{HEAD}:docs/adr/004.md")),
     ("./docs/adr/004.md#why", AsObject(f"{HEAD}:docs/adr/004.md")),
+    ("docs/adr/", AsObject(f"{HEAD}:docs/adr")),
+    ("docs/adr/004.md:12", AsObject(f"{HEAD}:docs/adr/004.md")),
+    ("docs/adr/004.md:12-40", AsObject(f"{HEAD}:docs/adr/004.md")),
+    (f"{OTHER}:docs/a:1b.md", AsObject(f"{OTHER}:docs/a:1b.md")),
+    (f"{WEB}/tree/{OTHER}/docs/", AsObject(f"{OTHER}:docs")),
+    ("/", Elsewhere()),
     ("AGENTS.md", AsObject(f"{HEAD}:AGENTS.md")),
     (f"docs/a b.md@{OTHER}", Elsewhere()),
     (f"docs/a.md@{OTHER}", AsObject(f"{OTHER}:docs/a.md")),
