@@ -8,6 +8,8 @@ An identifier is opaque and public: links are refused, because a link to a priva
 import re
 from enum import StrEnum
 
+from app.domain.secret_shapes import redact
+
 PREFIX = "hint:"
 MAX_IDENTIFIER = 200
 
@@ -35,6 +37,9 @@ def hint_of(text: str) -> str:
         raise NotAHint("a link is not kept: give the snapshot's or session's own identifier")
     if not _IDENTIFIER.fullmatch(identifier):
         raise NotAHint(f"an identifier is at most {MAX_IDENTIFIER} letters, digits and ._:@/+- after the first")
+    if redact(identifier).kinds:
+        # It would be taken out of the checkpoint, and what is left leads nowhere.
+        raise NotAHint("what looks like a secret, or opens a private session, is not kept: many can read the ledger")
     return f"{PREFIX}{name}:{identifier}"
 
 

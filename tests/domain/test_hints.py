@@ -34,6 +34,8 @@ def test_a_hint_comes_through_admission_as_it_is(text: str) -> None:
         "native-session=two words",
         "native-session=../../etc/passwd",
         "native-session=" + "x" * 201,
+        "native-session=session_01AbCdEfGhIjKlMnOpQr",
+        "container-snapshot=gh" + "p_" + "A" * 36,
     ],
 )
 def test_a_link_or_anything_but_an_identifier_is_refused(text: str) -> None:
