@@ -14,6 +14,8 @@ from app.controller.witnessing import Witnessing
 from app.domain.checkpoint_gap import saved, shows_a_push
 from app.domain.model import Instant
 from app.domain.outcome import Blocked, Code, Refused
+from app.domain.policy import Policy
+from app.domain.progress import alive
 from app.domain.pruning import tombstone
 from app.domain.record import Record
 from app.domain.refs import Place
@@ -64,6 +66,9 @@ class Journal:
         sequence = base.record.sequence + 1 if base else 1
         if base is not None and shows_a_push(base.record, base.tail):
             record = saved(record, now=when)
+            if record.identity == base.record.identity:
+                # Seen now: noted along, so that no later look takes the same push for a new sign of life.
+                record = alive(record, ttl=(view.usable_policy or Policy()).lease.ttl, now=when)
         published = record.published.sha if record.published else None
         try:
             outcome = await view.ledger.write(
