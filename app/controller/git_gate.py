@@ -148,7 +148,7 @@ class GitGate:
             course.sending, course.unmoved = self._prepared(view, standing, lease, judged, request), 0
         sending = course.sending
         try:
-            report = await view.repo.git_push(request, pack.pieces(), more=sending.more, objects=sending.objects)
+            report = await view.repo.git_push(request, pack, more=sending.more, objects=sending.objects)
         except Unanswered as error:
             course.refused, course.unheard = None, error.message
             return None

@@ -60,6 +60,9 @@ class HeldPack:
             raise BadPack("no pack was sent")
         await asyncio.to_thread(self._file.write, bytes(waiting) + checked.end())
 
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self.pieces()
+
     async def pieces(self) -> AsyncIterator[bytes]:
         """The pack from its beginning."""
         await asyncio.to_thread(self._file.seek, 0)

@@ -1,6 +1,6 @@
 """Calls in somebody's name: credentials renewed once, at a pace GitHub bears; reads repeated, writes not."""
 
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from typing import Any, TypeVar
 
@@ -81,8 +81,9 @@ class Session:
     ) -> GitStream:
         """One request of git's smart HTTP whose answer is read as it comes. Without `content` repeated like a read.
 
-        A body can be read once: with `content` it is sent once, and where the token is refused the next call has a new
-        one. It takes no turn among the writes: the transfer of a large pack would hold all others up.
+        Where the token is refused, a body that can be read anew is sent once more with a new one; an iterator cannot,
+        and then the next call has the new token. It takes no turn among the writes: the transfer of a large pack would
+        hold all others up.
         """
 
         async def send(authorization: str) -> GitStream:
@@ -96,7 +97,7 @@ class Session:
         refused: GitHubError | None = None
         async with aclosing(self._for_git()()) as credentials:
             async for authorization in credentials:
-                if refused is not None:
+                if refused is not None and isinstance(content, AsyncIterator):
                     raise refused
                 try:
                     return await send(authorization)

@@ -41,13 +41,13 @@ class SmartHttp(RepositoryAccess):
     async def git_push(
         self,
         request: PushRequest,
-        pack: AsyncIterator[bytes],
+        pack: AsyncIterable[bytes],
         *,
         more: Sequence[Command] = (),
         objects: Sequence[NewObject] = (),
     ) -> PushReport:
         """Push in one atomic update what `request` and its `pack` say, together with `more` commands and the objects
-        they need. Sent once.
+        they need. Sent once; again where the App's token was refused and the pack can be read anew.
 
         Raises Unanswered where it is not known whether it was carried out, and GitHub's refusals (Forbidden, NotFound,
         RateLimited …) where nothing was tried. Done but not heard: the refs show it, and the same push sent again is
@@ -58,7 +58,9 @@ class SmartHttp(RepositoryAccess):
             "Content-Type": "application/x-git-receive-pack-request",
             "Accept": "application/x-git-receive-pack-result",
         }
-        body = _body(request.forwarded(more), pack, objects)
+        body: AsyncIterable[bytes] = _Body(request.forwarded(more), pack, objects)
+        if isinstance(pack, AsyncIterator):
+            body = aiter(body)
         answer = await self._open("POST", f"{self.clone_url}/git-receive-pack", _RECEIVE_PACK, sent, body)
         raw = await answer.whole(_LONGEST_REPORT)
         refs = [command.ref for command in (*request.commands, *more)]
@@ -86,10 +88,16 @@ async def _offered(answer: GitStream) -> AsyncIterator[bytes]:
         raise ServerError(str(broken), route=_RECEIVE_PACK) from broken
 
 
-async def _body(head: bytes, pack: AsyncIterator[bytes], objects: Sequence[NewObject]) -> AsyncIterator[bytes]:
-    passed = PassedPack(objects)
-    yield head
-    async for piece in pack:
-        if ready := passed.pass_on(piece):
-            yield ready
-    yield passed.end()
+class _Body:
+    """What is sent, as often as its pack can be read."""
+
+    def __init__(self, head: bytes, pack: AsyncIterable[bytes], objects: Sequence[NewObject]) -> None:
+        self._head, self._pack, self._objects = head, pack, objects
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        passed = PassedPack(self._objects)
+        yield self._head
+        async for piece in self._pack:
+            if ready := passed.pass_on(piece):
+                yield ready
+        yield passed.end()
