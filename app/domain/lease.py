@@ -2,8 +2,9 @@
 
 Clocks decide here when something is tried, never whether it is safe: safety is the ledger's compare-and-set. The rule
 is the ownership protocol, R15: dead = past expiry and grace with no heartbeat known, or its Actions run completed, or
-handed off. A time more than 60 s in the future counts as missing. A lease past its expiry that nobody took over is
-still the current one: its writes pass and renew it.
+handed off. A heartbeat is known for as long as a lease: the ledger is stamped only when half of a term is gone, so its
+expiry alone would rob a holder that was heard of less than one term ago. A time more than 60 s in the future counts as
+missing. A lease past its expiry that nobody took over is still the current one: its writes pass and renew it.
 """
 
 from dataclasses import dataclass
@@ -88,8 +89,10 @@ def past(moment: datetime | None, now: datetime) -> datetime | None:
 def _by_signs(lease: Lease, policy: Policy, now: datetime, heartbeat_at: datetime | None) -> Liveness:
     patience = policy.lease.heartbeat * MISSED_BEATS
     believable = lease.expires_at <= now + LONGEST_TTL + FUTURE_TOLERANCE
-    end = lease.expires_at + policy.lease.grace if believable else None
     beat = past(heartbeat_at, now)
+    terms = [lease.expires_at] if believable else []
+    terms += [beat + policy.lease.ttl] if beat is not None else []
+    end = max(terms) + policy.lease.grace if terms else None
     # A fresh grant is a sign of life too: the first heartbeat is still to come.
     sign = max((moment for moment in (beat, past(lease.granted_at, now)) if moment is not None), default=None)
     if beat is not None and now <= beat + patience:

@@ -9,7 +9,16 @@ from dataclasses import dataclass
 
 from app.domain.observation import Branch
 from app.github.access import RepositoryAccess
-from app.github.errors import GitHubError, GraphQLFailed, NotFound, RefsUndecided, ServerError, Unanswered
+from app.github.errors import (
+    Conflict,
+    GitHubError,
+    GraphQLFailed,
+    NotFound,
+    RefsUndecided,
+    ServerError,
+    Unanswered,
+    Validation,
+)
 from app.github.receive_pack import advertised_capabilities, report_of, request_body
 from app.github.session import PER_PAGE
 from app.github.shapes import RefShape, read
@@ -132,7 +141,7 @@ class Refs(RepositoryAccess):
         variables = {"input": {"repositoryId": self.node_id, "refUpdates": commands}}
         try:
             await self.session.mutate("UpdateRefs", _UPDATE_REFS, variables)
-        except (GraphQLFailed, Unanswered) as e:
+        except (GraphQLFailed, Unanswered, Validation, Conflict) as e:
             raise RefsUndecided(e.message, status=e.status, route="updateRefs") from e
 
     async def receive_pack(self, updates: Sequence[RefUpdate]) -> dict[str, str | None]:
