@@ -222,6 +222,14 @@ async def test_a_planted_lie_is_found(world: LoopWorld, tmp_path: Path, plant: C
     assert {lie.kind for lie in ticket.lies} == PLANTED[plant]
 
 
+async def test_what_the_app_has_still_to_bring_right_is_told_as_drift(world: LoopWorld, tmp_path: Path) -> None:
+    made = await scene(world)
+    branch_deleted(made)
+    (ticket,) = await asyncio.to_thread(audited, world, tmp_path)
+    assert (ticket.fenced, [d.partition(":")[0] for d in ticket.drift]) == (False, ["RestoreBranch"])
+    assert [c.met for c in ticket.criteria if c.number == 3] == [False]
+
+
 async def test_without_keys_seals_are_not_judged_and_this_is_said(world: LoopWorld, tmp_path: Path) -> None:
     made = await scene(world)
     unsealed_record(made)
