@@ -168,10 +168,9 @@ async def test_a_holder_keeps_its_lease_for_one_term_after_it_was_heard_of(
     given, expected = case(name)
     policy = f"{POLICY}lease: {{ttl: {given['ttl_s']}s}}\n"
     world.emulator.commit(REPO, {".github/agent-recovery.yml": policy}, branch="main")
-    controller = world.controller()
-    grant = await world.claim(controller)
+    controller, agent, _ = await world.published()
     world.emulator.advance(beat_s)
-    await controller.heartbeat("acme", "shop", world.ticket, claims_of(grant), HeartbeatRequest())
+    await controller.heartbeat("acme", "shop", world.ticket, claims_of(agent.grant), HeartbeatRequest())
     await world.settle(controller)
     world.emulator.advance(given["last_heartbeat_age_s"])
     await world.settle(controller)
