@@ -1,6 +1,6 @@
 """Many callers claim one ticket at the same moment: exactly one gets it, all others are told who holds it.
 
-Usage: python benchmarks/claim_race.py [--callers 64] [--rounds 20] [--replicas 2 1]
+Usage: python benchmarks/claim_race.py [--callers 64] [--rounds 200] [--replicas 2 1]
 
 A real service, or several that share nothing but GitHub, and an emulated GitHub. Four rounds for each ticket: nobody
 ever claimed it, it was handed off, its lease ended, it was handed off again. It fails where a round has not exactly
@@ -139,7 +139,7 @@ def main() -> int:
     """Measure, print, judge."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--callers", type=int, default=64)
-    options.add_argument("--rounds", type=int, default=20)
+    options.add_argument("--rounds", type=int, default=200)
     options.add_argument("--replicas", type=int, nargs="+", default=[2, 1])
     given = options.parse_args()
     failed = 0

@@ -29,7 +29,9 @@ FRESH_S = 5.0
 
 @dataclass(frozen=True)
 class Journaled:
-    """Our commit is in the ledger; `since` is the local monotonic moment at which we knew."""
+    """Our commit is in the ledger; `since` is the local monotonic moment at which it was sent: it stood there
+    no earlier, and a process that sleeps afterwards does not take it for fresh.
+    """
 
     standing: Standing
     since: float
@@ -70,6 +72,7 @@ class Journal:
                 # Seen now: noted along, so that no later look takes the same push for a new sign of life.
                 record = alive(record, ttl=(view.usable_policy or Policy()).lease.ttl, now=when)
         published = record.published.sha if record.published else None
+        began = time.monotonic()
         try:
             outcome = await view.ledger.write(
                 view.ticket,
@@ -88,15 +91,16 @@ class Journal:
         if not isinstance(outcome, Won):
             return outcome
         await self._witnessing.saw(view.repo, view.ledger, outcome.standing)
-        return Journaled(outcome.standing, time.monotonic())
+        return Journaled(outcome.standing, began)
 
     async def prune(self, view: View, base: Standing, *, when: Instant) -> Journaled | Lost | Undecided:
         """Put a tombstone in the place of an ended ticket's ledger. Raises ValueError where it has not ended."""
+        began = time.monotonic()
         outcome = await view.ledger.prune(base, tombstone(base.record, now=when), when=when)
         if not isinstance(outcome, Won):
             return outcome
         await self._witnessing.saw(view.repo, view.ledger, outcome.standing)
-        return Journaled(outcome.standing, time.monotonic())
+        return Journaled(outcome.standing, began)
 
 
 def record_full(problem: NotStorable) -> Blocked:
