@@ -262,12 +262,13 @@ class GitRepo:
     # History
 
     def is_ancestor(self, old: str, new: str) -> bool:
-        """Is ``old`` reachable from ``new`` (or equal)? False when either is no commit."""
+        """Is ``old`` reachable from ``new`` (or equal)? A tag stands for its commit. False when either is no commit."""
         if old == new:
             return True
-        if self.commit(old) is None or self.commit(new) is None:
+        older, newer = self.commit(old), self.commit(new)
+        if older is None or newer is None:
             return False
-        return bool(self.pg.descendant_of(new, old))
+        return older.id == newer.id or bool(self.pg.descendant_of(newer.id, older.id))
 
     def goes_on(self, old: str, new: str) -> bool:
         """May a ref move from one to the other without force? Blobs and trees have no history to lose."""

@@ -303,7 +303,7 @@ async def test_what_shows_only_while_the_ledger_is_being_moved_is_not_believed(
     async def torn(ref: str) -> tuple[RefValue | Occupied | None, tuple[RefValue, ...]]:
         if next(calls) < 2:
             both = {plain.writers.refs.active(TICKET): base.entry.sha, plain.writers.refs.done(TICKET): ended.entry.sha}
-            return RefValue(ref, both[ref]) if shown == "in both places" and ref in both else None
+            return (RefValue(ref, both[ref]) if shown == "in both places" and ref in both else None), ()
         return await exact(ref)
 
     monkeypatch.setattr(plain.repo, "place_and_branches_of_ref", torn)
