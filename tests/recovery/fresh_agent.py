@@ -114,6 +114,8 @@ class FreshAgent:
             need(shown and shown == known.get(name), f"{name} are not the checkpoint's")
             need(all(step["id"] and step["text"] for step in brief[name]), f"{name} say nothing")
         need(all(step["sha"] for step in brief["completed_steps"]), "a completed step has no commit")
+        to_do = (*brief["next_steps"], *outside["issue_tasks"])
+        need(all(step["sha"] is None for step in to_do), "a step still to be done has a commit")
         need(set(known.get("blockers", ())) <= set(brief["blockers"]), "a blocker is missing")
         need(brief["blockers"], "the checkpoint's blocker is not told")
         need(outside["issue_title"], "the Issue has no title")

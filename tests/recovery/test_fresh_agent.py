@@ -1,42 +1,29 @@
 """A fresh agent finishes a ticket from the brief's JSON and the brief's commands alone, in real processes.
 
 Every field of the brief carries weight: blanked, one at a time, it stops this agent before it does anything. Which
-fields there are is read from the brief's model, so that a new one is either used here or said to be of no use.
+fields there are is read from the brief's model, so that a new one has to be used here, or in `test_fresh_family.py`.
 """
 
 import copy
 from collections.abc import Iterator, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from app.domain.brief import Brief
 from app.drill.world import STEPS, TRUNK, World
+from tests.recovery.blanking import Place, blanked, fields, holders
 from tests.recovery.fresh_agent import CannotGoOn, FreshAgent
 from tests.recovery.fresh_story import DONE_BY_THE_FIRST, Told, git_in, play
 from tests.recovery.recovery_page import PAGE, page
 from tests.recovery.recovery_page import STEPS as EXPLAINED
 
-NOT_OF_A_TICKET = {("children",), ("contract",)}
-"""A ticket without children has none, and only a child has a contract; the tests of children read both."""
+OF_A_FAMILY = {("children",), ("contract",)}
+"""A ticket without children has none, and only a child has a contract: `test_fresh_family.py` blanks both."""
 NEVER_HAVE_A_COMMIT = {("next_steps", "sha"), ("untrusted", "issue_tasks", "sha")}
+"""Blank for as long as the step is to be done: here it is a commit that stops the agent."""
 
-Path_ = tuple[str, ...]
-
-
-def leaves(model: type[BaseModel], above: Path_ = ()) -> Iterator[Path_]:
-    """The paths of all fields; lists of objects are gone through as one."""
-    for name, field in model.model_fields.items():
-        parts = [field.annotation, *get_args(field.annotation)]
-        inner = next((p for p in parts if isinstance(p, type) and issubclass(p, BaseModel)), None)
-        if inner is None:
-            yield (*above, name)
-        elif (*above, name) not in NOT_OF_A_TICKET:
-            yield from leaves(inner, (*above, name))
-
-
-LEAVES = [path for path in leaves(Brief) if path not in NOT_OF_A_TICKET | NEVER_HAVE_A_COMMIT]
+LEAVES = list(fields(Brief, leave_out=OF_A_FAMILY | NEVER_HAVE_A_COMMIT))
 LISTS = [("completed_steps",), ("next_steps",), ("findings",), ("criteria",), ("commands",), ("validations",)]
 LISTS += [("untrusted", "issue_tasks")]
 
@@ -77,21 +64,6 @@ def test_the_last_record_holds_what_was_validated_on_the_last_commit(told: Told)
     assert verify["completed"] == ["python3 tools/check.py"]
 
 
-def blanked(brief: dict[str, Any], path: Path_) -> dict[str, Any] | None:
-    """The brief with one field blanked, in every place it stands; None where it was blank already."""
-    mutant = copy.deepcopy(brief)
-    holders = [mutant]
-    for name in path[:-1]:
-        found = [holder[name] for holder in holders]
-        holders = [h for each in found for h in (each if isinstance(each, list) else [each])]
-    hit = False
-    for holder in holders:
-        value = holder[path[-1]]
-        hit = hit or value not in (None, "", [], {})
-        holder[path[-1]] = [] if isinstance(value, list) else {} if isinstance(value, dict) else None
-    return mutant if hit else None
-
-
 class WentOn(Exception):
     """The agent had all it needed and began to act."""
 
@@ -100,27 +72,35 @@ def must_not(words: Sequence[str]) -> dict[str, Any]:
     raise WentOn(" ".join(words))
 
 
-def stops(told: Told, path: Path_) -> bool:
-    """Whether the agent stops, in the first brief or in the second, where the field is blank in both."""
+def stops(told: Told, before: dict[str, Any], held: dict[str, Any]) -> bool:
+    """Whether the agent stops, in the first brief or in the second."""
     agent = FreshAgent(told.folder, "fresh agent", must_not, lambda *words: git_in(told.folder, *words))
-    before, held = blanked(told.before, path), blanked(told.held, path)
-    assert before or held, "the story leaves this field blank, so nothing shows that it is needed"
     try:
-        agent.take(before or told.before)
+        agent.take(before)
     except CannotGoOn:
         return True
     except WentOn:
         pass
     try:
-        agent.check(held or told.held)
+        agent.check(held)
     except CannotGoOn:
         return True
     return False
 
 
-@pytest.mark.parametrize("path", [*LEAVES, *LISTS], ids=".".join)
-def test_a_blanked_field_stops_it_before_it_does_anything(told: Told, path: Path_) -> None:
-    assert stops(told, path)
+@pytest.mark.parametrize("place", [*LEAVES, *LISTS], ids=".".join)
+def test_a_blanked_field_stops_it_before_it_does_anything(told: Told, place: Place) -> None:
+    before, held = blanked(told.before, place), blanked(told.held, place)
+    assert before or held, "the story leaves this field blank, so nothing shows that it is needed"
+    assert stops(told, before or told.before, held or told.held)
+
+
+@pytest.mark.parametrize("place", sorted(NEVER_HAVE_A_COMMIT), ids=".".join)
+def test_a_commit_of_what_is_still_to_be_done_stops_it(told: Told, place: Place) -> None:
+    before, held = copy.deepcopy(told.before), copy.deepcopy(told.held)
+    for step in (*holders(before, place), *holders(held, place)):
+        step["sha"] = told.held["work"]["published_sha"]
+    assert stops(told, before, held)
 
 
 def test_from_what_it_read_it_goes_on(told: Told) -> None:
