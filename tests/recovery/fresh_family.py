@@ -170,11 +170,13 @@ class FreshParent:
             need(child["integrable"] is (first is None), f"it is not clear when it is the turn of {name}")
             said = _FIRST.search(why)
             need((said[1] if said else None) == first, f"{name}: {why}")
-            pull = f"#{child['pr_number']}" if child["pr_number"] else "no pull request"
-            return ("integrate", f"{objective} ({pull}): {head}") if first is None else ("wait", f"for {first}")
+            need(child["pr_number"], f"nobody says where the checks of {name} are seen")
+            told = f"{objective} (#{child['pr_number']}): {head}"
+            return ("integrate", told) if first is None else ("wait", f"for {first}")
         match state:
             case "integrated":
                 need(why == f"merged as {child['merged']}", f"{name}: {why}")
+                need(child["result_commit"], f"{name} gave nothing")
                 need(self._contains(child["merged"]) and self._contains(head), f"{name} is not merged here")
                 return "nothing", f"{objective}: {why}"
             case "stale":
