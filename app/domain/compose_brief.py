@@ -21,7 +21,7 @@ from app.domain.recovery_steps import decisions_of, validations_here
 from app.domain.recovery_view import RecoveryView, tasks_of
 from app.domain.shown_child import ShownChild
 from app.domain.stack import MovedOn, stacking
-from app.domain.ticket_id import TicketId
+from app.domain.ticket_id import Child, TicketId
 from app.domain.untrusted import inline, quote
 
 MAX_ISSUE_BODY = 16 * 1024
@@ -205,9 +205,19 @@ def _commands(view: RecoveryView, claim: Pass | Blocked | None) -> tuple[Command
         Command(
             when="publish", why="publish commits and the checkpoint with the fence", argv=("agent-recovery", "push")
         ),
-        Command(when="finish", why="when every step is done", argv=("agent-recovery", "ready")),
+        _finish(view),
         Command(when="stop", why="give the ticket back", argv=("agent-recovery", "handoff")),
     )
+
+
+def _finish(view: RecoveryView) -> Command:
+    if not isinstance(_ticket(view), Child):
+        return Command(when="finish", why="when every step is done", argv=("agent-recovery", "ready"))
+    why = (
+        "when every step is pushed: your last word, with --summary TEXT and --met CRITERION for each that is met "
+        "(--unmet for one that is not; `agent-recovery fail` where it cannot be done)"
+    )
+    return Command(when="finish", why=why, argv=("agent-recovery", "complete"))
 
 
 def _pull_state(state: str, is_draft: bool) -> str:

@@ -131,6 +131,7 @@ async def test_a_child_is_claimed_and_pushes_and_its_pull_request_goes_into_its_
     assert worker.grant.head_sha == world.head(parent.agent.grant.branch)
     brief = worker.grant.brief
     assert brief.contract is not None
+    assert [c.argv for c in brief.commands if c.when == "finish"] == [("agent-recovery", "complete")]
     assert (brief.objective, [s.text for s in brief.next_steps]) == ("Write docs-1", ["it is written"])
     pushed = worker.agent.push("chapter")
     await worker.settle()
