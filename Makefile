@@ -6,6 +6,8 @@ STAMP  := $(VENV)/installed
 COMPILE = $(BIN)/uv pip compile pyproject.toml --generate-hashes --no-emit-index-url --no-annotate --no-header \
           --no-strip-extras --python-version 3.11 --quiet
 NPM    := tests/npm
+# One more than there are cores: some tests wait for processes to die.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup npm gh coverage test lint types layers unit crash demo bench lock clean
@@ -62,7 +64,7 @@ coverage: $(STAMP) npm ## list anew in docs/emulator.md what the emulator serves
 	$(BIN)/python -m tests.contract.coverage
 
 unit: $(STAMP) npm gh ## the tests, in parallel
-	$(BIN)/pytest -q -n auto --dist loadfile
+	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile
 
 crash: $(STAMP) ## every external call of every story, disturbed in every way (half an hour; CRASH=story/kind/n plays one)
 	CRASH='$(or $(CRASH),all)' $(BIN)/pytest -q -n auto --dist load tests/controller/test_crash_everywhere.py

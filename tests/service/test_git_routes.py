@@ -190,7 +190,7 @@ async def test_nothing_may_follow_what_is_deflated_where_it_would_only_be_kept(s
 
 
 async def test_a_full_disk_is_told_as_what_passes(service, door, monkeypatch) -> None:
-    def full(_self: Any, _pieces: Any, _limit: int) -> None:
+    def full(_self: Any, _pieces: Any, _limit: int, **_others: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(HeldPack, "take", full)
