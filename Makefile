@@ -64,7 +64,7 @@ coverage: $(STAMP) npm ## list anew in docs/emulator.md what the emulator serves
 	$(BIN)/python -m tests.contract.coverage
 
 unit: $(STAMP) npm gh ## the tests, in parallel
-	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile
+	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 crash: $(STAMP) ## every external call of every story, disturbed in every way (half an hour; CRASH=story/kind/n plays one)
 	CRASH='$(or $(CRASH),all)' $(BIN)/pytest -q -n auto --dist load tests/controller/test_crash_everywhere.py

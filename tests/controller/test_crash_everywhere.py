@@ -1,7 +1,7 @@
 """Every external call of every story, disturbed in every way: the end state is that of the undisturbed run.
 
 `CRASH=all` plays all of them (`make crash`), `CRASH=story/kind/number` one again. By default every kind of call is
-disturbed: each once over all stories, and writes to GitHub, pushes and commands once more in every third story; the
+disturbed: each once over all stories, and writes to GitHub, pushes and commands once more in every sixth story; the
 ways are dealt out so that all of them come up.
 """
 
@@ -60,7 +60,7 @@ def _chosen(story: str, kind: str, number: int, call: Call, dealt: Dealt) -> boo
     here, index = (story, number), list(STORIES).index(story)
     anywhere, in_story = dealt.setdefault(("", call), here), dealt.setdefault((story, call), here)
     again = call.reach in (Reach.WRITE, Reach.PUSH, Reach.COMMAND) and call.name not in MAKES_OBJECTS
-    wanted_here = anywhere == here or (again and in_story == here and (index + number) % 3 == 0)
+    wanted_here = anywhere == here or (again and in_story == here and (index + number) % 6 == 0)
     return wanted_here and kind == _way(call, number + index)
 
 
