@@ -1,5 +1,5 @@
-"""What holds for all tests: what the emulated GitHub says in any of them is judged by GitHub's own description, and those
-that wait for processes begin first, so that at the end of a run no worker waits alone.
+"""What holds for all tests: what the emulated GitHub says in any of them is judged by GitHub's own description, and
+those that wait for processes begin first, so that at the end of a run no worker waits alone.
 """
 
 from pathlib import Path
