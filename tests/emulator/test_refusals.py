@@ -15,9 +15,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from refusal_world import RefusalWorld, Row, as_markdown, rows
 
 from app.emulator.client import Emulator
+from tests.npm.packages import MODULES, needs_packages
 
 ROOT = Path(__file__).parents[2]
-DESCRIPTION = ROOT / "tests/npm/node_modules/@octokit/openapi/generated/api.github.com.json"
+DESCRIPTION = MODULES / "@octokit/openapi/generated/api.github.com.json"
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def test_there_are_many_and_each_has_a_source() -> None:
     assert len(set(asked)) == len(asked)
 
 
-@pytest.mark.skipif(not DESCRIPTION.exists(), reason="npm's @octokit/openapi is not there")
+@needs_packages
 def test_operations_named_as_sources_are_those_called() -> None:
     """A row that names an operation of GitHub's description calls it, and a status named with it is described there."""
     paths = json.loads(DESCRIPTION.read_bytes())["paths"]
@@ -59,10 +60,9 @@ def test_operations_named_as_sources_are_those_called() -> None:
             method, path, operation = operations[name]
             if row.call:
                 pattern = re.sub(r"\\\{[^}]*\\\}", "[^ ]+", re.escape(f"{method} {path}"))
-                asked = re.sub(r"\{(repo|empty|private|archived|mine|nodrafts)\}", "/repos/o/r", row.call).partition(
-                    "?"
-                )[0]
-                assert re.fullmatch(pattern, asked.partition("?")[0]), (row.name, row.call, path)
+                call = row.call.partition("?")[0]
+                asked = re.sub(r"\{(repo|empty|private|archived|mine|nodrafts)\}", "/repos/o/r", call)
+                assert re.fullmatch(pattern, asked), (row.name, row.call, path)
             if status:
                 assert status in operation["responses"], (row.name, status)
 
