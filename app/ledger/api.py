@@ -28,7 +28,7 @@ from app.ledger.codec import RECORD_FILE, Draft, Entry, NewerSchema, Unreadable,
 from app.ledger.fitting import fitted
 from app.ledger.moving import Move, Moved, Mover, Overtaken, RefusedUpdates
 from app.ledger.seals import LeaseSeal, PublicKeys, SecretsOfTicket, ServiceSealer
-from app.ledger.verify import Misplaced, Sound, Tampered, place_is_sound, verify_tail
+from app.ledger.verify import Misplaced, Sound, Tampered, is_newborn, place_is_sound, verify_tail
 
 KEPT = 512
 """Judged heads in the cache."""
@@ -221,12 +221,7 @@ class ApiLedger:
             ledgers=(self.refs.active(ticket), self.refs.done(ticket)),
             older=frozenset((base.entry.sha, *(e.sha for e in base.entries), *base.earlier)) if base else frozenset(),
         )
-        outcome = await self._mover.carry_out(move)
-        if isinstance(outcome, Moved):
-            return Won(self._standing_of(ticket, made.entry(sha), record, base, to))
-        if isinstance(outcome, Overtaken):
-            return Lost(await self.read(ticket), outcome.elsewhere)
-        return Undecided(outcome.reason, sha)
+        return await self._carry_out(move, made, record, base, to)
 
     async def heads(self, ticket: TicketId) -> dict[str, str]:
         """What the ticket's refs point to, unjudged: full name → SHA of those that stand."""
@@ -253,14 +248,8 @@ class ApiLedger:
             kept = self.refs.recovered(ticket, found)
             if await self._repo.exact_ref(kept) is None:
                 updates.append(RefUpdate(kept, ZERO_SHA, found))
-        outcome = await self._mover.carry_out(
-            Move(tuple(updates), sha, (self.refs.active(ticket), self.refs.done(ticket)), frozenset())
-        )
-        if isinstance(outcome, Moved):
-            return Won(self._standing_of(ticket, made.entry(sha), record, None, to))
-        if isinstance(outcome, Overtaken):
-            return Lost(await self.read(ticket), outcome.elsewhere)
-        return Undecided(outcome.reason, sha)
+        move = Move(tuple(updates), sha, (self.refs.active(ticket), self.refs.done(ticket)), frozenset())
+        return await self._carry_out(move, made, record, None, to)
 
     async def prune(self, base: Standing, record: Record, *, when: datetime) -> Won | Lost | Undecided:
         """Put a tombstone in the place of an ended ticket's ledger, from exactly its head. What `write` promises of
@@ -274,12 +263,18 @@ class ApiLedger:
         sha = await self._create(made)
         older = frozenset((*(e.sha for e in base.entries), *base.earlier))
         update = RefUpdate(done, base.entry.sha, sha, force=True)
-        outcome = await self._mover.carry_out(Move((update,), sha, (self.refs.active(ticket), done), older))
+        move = Move((update,), sha, (self.refs.active(ticket), done), older)
+        return await self._carry_out(move, made, record, None, "done")
+
+    async def _carry_out(
+        self, move: Move, made: Draft, record: Record, base: Standing | None, to: Place
+    ) -> Won | Lost | Undecided:
+        outcome = await self._mover.carry_out(move)
         if isinstance(outcome, Moved):
-            return Won(replace(self._standing_of(ticket, made.entry(sha), record, None, "done"), unborn=False))
+            return Won(self._standing_of(record.ticket_id, made.entry(move.commit), record, base, to))
         if isinstance(outcome, Overtaken):
-            return Lost(await self.read(ticket), outcome.elsewhere)
-        return Undecided(outcome.reason, sha)
+            return Lost(await self.read(record.ticket_id), outcome.elsewhere)
+        return Undecided(outcome.reason, move.commit)
 
     def drafted(
         self, base: Standing, record: Record, event: str, *, code_parent: str | None, when: datetime
@@ -382,7 +377,7 @@ class ApiLedger:
         known = _Verified(Sound(entry, record, 0, 0), (entry,), below)
         self._keep(ticket, entry.sha, known)
         children = base.children if base else ()
-        return replace(_standing(known, to, unborn=base is None), children=children)
+        return replace(_standing(known, to, unborn=is_newborn(entry)), children=children)
 
     async def _look(self, ticket: TicketId) -> Standing | Damaged | _Doubtful:
         names = (self.refs.active(ticket), self.refs.done(ticket))

@@ -112,7 +112,7 @@ def place_is_sound(active: Entry | None, done: Entry | None) -> Placed | Misplac
     A first commit that shows under `active/` alone was seen before its birth in one place and after it in the other: a
     claim built on that would leave `done/` behind, and the ledger in two places for good (the ownership protocol, R10).
     """
-    newborn = active is not None and _is_newborn(active)
+    newborn = active is not None and is_newborn(active)
     if active is not None and done is not None:
         if active.sha == done.sha and newborn:
             return Placed("active", unborn=True)
@@ -129,7 +129,8 @@ def place_is_sound(active: Entry | None, done: Entry | None) -> Placed | Misplac
     return Placed("done") if ended else Misplaced("a ticket that has not ended stands under done", entry.sha)
 
 
-def _is_newborn(entry: Entry) -> bool:
+def is_newborn(entry: Entry) -> bool:
+    """Whether a ledger begins with this commit in both places, and no write above it has taken one away yet."""
     record = entry.record
     # A rebuilt ledger begins anew too, but in one place: another stood there before.
     return entry.parent is None and isinstance(record, Record) and record.status == "unclaimed" and not record.rebuilt

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from app.domain.model import ZERO_SHA
-from app.domain.record import MAX_BYTES, Record
+from app.domain.record import MAX_BYTES, Rebuilt, Record
 from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
 from app.domain.ticket_id import Child
 from app.emulator.client import Emulator
@@ -669,3 +669,19 @@ async def test_a_record_that_does_not_fit_its_base_or_place_is_not_written(plain
         with pytest.raises(ValueError, match="born"):
             await plain.ledger.write(TICKET, base=None, record=held, event="born", when=WHEN)
     assert requests == []
+
+
+async def test_what_is_written_on_a_ledger_that_was_begun_anew_stands_in_one_place(plain: World) -> None:
+    base = await plain.claimed()
+    ledger = plain.ledger
+    anew = {"sequence": base.record.sequence + 1, "generation": base.record.generation + 1, "status": "unclaimed"}
+    rebuilt = Rebuilt(by="wanda", at=WHEN, sequence=base.record.sequence + 1)
+    record = base.record.model_copy(update={**anew, "lease": None, "rebuilt": rebuilt})
+    begun = await ledger.begin_anew(TICKET, record, heads=await ledger.heads(TICKET), event="rebuilt", when=WHEN)
+    assert isinstance(begun, Won)
+    assert not begun.standing.unborn
+    assert await plain.replica().read(TICKET) == begun.standing
+    won = await plain.change(begun.standing, "claimed", status="working", lease=plain.writers.lease())
+    assert isinstance(won, Won)
+    assert plain.refs()["active/42"] == won.entry.sha
+    assert "done/42" not in plain.refs()
