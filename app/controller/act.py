@@ -19,7 +19,7 @@ from app.domain.record import Permit
 from app.domain.settling import Declined, Made, NotSent, Result, Unknown
 from app.github.errors import GitHubError, Unanswered
 from app.github.pulls import PullRefusal, PullRefused
-from app.ledger.api import Standing
+from app.ledger.reading import Standing
 
 
 def permit_for(action: Guarded, *, author: str, round_id: str) -> Permit:

@@ -37,7 +37,8 @@ from app.domain.returning import returned
 from app.domain.ticket_id import Child, TicketId, child_name_of, number_of
 from app.domain.token import Claims, issue
 from app.domain.trunks import choose_trunk, literal_prefixes
-from app.ledger.api import Lost, Standing, Undecided
+from app.ledger.api import Lost, Undecided
+from app.ledger.reading import Standing
 
 MAX_TRIES = 10
 SETTLE_AFTER = timedelta(minutes=2)

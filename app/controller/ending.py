@@ -19,7 +19,8 @@ from app.domain.life_cycle import Because, Ending, ended, ending
 from app.domain.pruning import is_due
 from app.domain.ticket_id import Child
 from app.github.refs import RefUpdate
-from app.ledger.api import Lost, Standing, Undecided
+from app.ledger.api import Lost, Undecided
+from app.ledger.reading import Standing
 
 log = structlog.get_logger()
 

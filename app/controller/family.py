@@ -19,7 +19,8 @@ from app.domain.record import Record
 from app.domain.shown_child import ShownChild
 from app.domain.ticket_id import Child
 from app.github.repository import Repository
-from app.ledger.api import Absent, ApiLedger, Damaged, Standing
+from app.ledger.api import ApiLedger
+from app.ledger.reading import Absent, Damaged, Standing
 from app.ledger.witness import Current, judge
 
 BaseHolds = Callable[[str, str], Awaitable[bool]]

@@ -39,8 +39,8 @@ from app.github.held_pack import HeldPack
 from app.github.pack import NewObject
 from app.github.relayed_push import PushReport, PushRequest
 from app.github.repository import Repository
-from app.ledger.api import Standing
 from app.ledger.codec import Draft, NotStorable, blob_bytes, commit_bytes, tree_bytes
+from app.ledger.reading import Standing
 
 MAX_TRIES = 10
 UNMOVED_TRIES = 3

@@ -50,7 +50,8 @@ from app.domain.validation import name_for_story, recorded
 from app.domain.validation_api import ValidationRequest
 from app.github.refs import RefUpdate, RefValue
 from app.github.repository import Repository
-from app.ledger.api import Standing, Undecided
+from app.ledger.api import Undecided
+from app.ledger.reading import Standing
 from app.ledger.witness import Current, Witness, judge
 
 MAX_TRIES = 10

@@ -20,8 +20,9 @@ from app.domain.pruning import tombstone
 from app.domain.record import Record
 from app.domain.refs import Place
 from app.github.refs import RefUpdate, RefValue
-from app.ledger.api import Lost, Standing, Undecided, Won
+from app.ledger.api import Lost, Undecided, Won
 from app.ledger.codec import NotStorable
+from app.ledger.reading import Standing
 
 FRESH_S = 5.0
 """How long a won compare-and-set is taken as the present head without reading it again (narrows R4's window)."""

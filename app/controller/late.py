@@ -11,7 +11,8 @@ from app.controller.journal import Journal, Journaled
 from app.controller.view import View
 from app.domain.after_the_end import LatePull, awaited_pulls, late_pull
 from app.domain.settling import Made, settle
-from app.ledger.api import Lost, Standing, Undecided
+from app.ledger.api import Lost, Undecided
+from app.ledger.reading import Standing
 
 log = structlog.get_logger()
 

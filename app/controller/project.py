@@ -28,7 +28,7 @@ from app.domain.ticket_id import TicketId
 from app.domain.verdict import sharing, verdict_on
 from app.github.checks import CheckRunWrite
 from app.github.errors import NotFound
-from app.ledger.api import Standing
+from app.ledger.reading import Standing
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from app.domain.outcome import Blocked, Code, Refused
 from app.domain.policy import Mode
 from app.domain.rebuild import Rebuild, rebuilt
 from app.domain.ticket_id import TicketId
-from app.ledger.api import Damaged, Undecided, Won
+from app.ledger.api import Undecided, Won
+from app.ledger.reading import Damaged
 
 log = structlog.get_logger()
 

@@ -61,7 +61,8 @@ from app.domain.settling import Made, NotSent, Result, Unknown, settle
 from app.github.errors import GraphQLFailed
 from app.github.pulls import PullRefusal, PullRefused
 from app.github.refs import RefUpdate
-from app.ledger.api import Lost, Standing, Undecided
+from app.ledger.api import Lost, Undecided
+from app.ledger.reading import Standing
 
 MAX_TURNS = 5
 """Rounds in one run of a key. More than that is another's turn: the key is due again in a moment."""

@@ -28,7 +28,8 @@ from app.github.client import GitHub
 from app.github.errors import Moved, NotFound
 from app.github.history import Comparison
 from app.github.repository import Repository
-from app.ledger.api import Absent, ApiLedger, Damaged, LedgerCache, Standing
+from app.ledger.api import ApiLedger
+from app.ledger.reading import Absent, Damaged, LedgerCache, Standing
 
 LIKELY_BRANCHES = 3
 _KEPT_COMPARISONS = 512

@@ -17,7 +17,8 @@ from app.domain.sealed_body import SealedBody, body_preimage
 from app.domain.sealed_body import parse as parse_sealed_body
 from app.domain.ticket_id import TicketId, as_json
 from app.github.repository import Repository
-from app.ledger.api import Absent, ApiLedger, Damaged, Standing
+from app.ledger.api import ApiLedger
+from app.ledger.reading import Absent, Damaged, Standing
 from app.ledger.seals import ServiceSeal, parse_seal
 from app.ledger.witness import Current, Witness, judge
 

@@ -9,7 +9,8 @@ from app.controller.controller import Controller
 from app.domain.model import ZERO_SHA
 from app.domain.outcome import Code, Refused
 from app.domain.push_rules import Command
-from app.ledger.api import Standing, Won
+from app.ledger.api import Won
+from app.ledger.reading import Standing
 
 
 async def refusal(controller: Controller, agent: Agent, *commands: Command) -> Code:

@@ -8,7 +8,7 @@ from loop_world import REPO, LoopWorld, claims_of
 from app.domain.agent_api import ClaimRequest
 from app.domain.keys import TicketKey
 from app.domain.outcome import Code, Refused
-from app.ledger.api import MOST_UNLISTED
+from app.ledger.reading import MOST_UNLISTED
 
 
 def _clone(world: LoopWorld) -> Path:

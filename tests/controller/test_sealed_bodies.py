@@ -16,7 +16,7 @@ from app.domain.handoff_marker import marker_of
 from app.domain.observation import Comment
 from app.domain.report import Frozen
 from app.domain.sealed_body import block, body_preimage, parse
-from app.ledger.api import Absent
+from app.ledger.reading import Absent
 from app.service.keys import new_keys, parse_lease_keys, parse_seal_keys
 
 

@@ -25,9 +25,10 @@ from app.github.errors import NotFound, RefsUndecided, ServerError
 from app.github.refs import Occupied, RefUpdate, RefValue
 from app.github.repository import Repository
 from app.ledger.agent_commits import amend_as_agent
-from app.ledger.api import Absent, ApiLedger, Damaged, LedgerCache, Lost, Standing, Undecided, Won
+from app.ledger.api import ApiLedger, Lost, Undecided, Won
 from app.ledger.codec import Draft, Entry, blob_bytes, commit_bytes, commit_sha, draft_text, dump_fields, tree_bytes
 from app.ledger.fitting import NOTICE
+from app.ledger.reading import Absent, Damaged, LedgerCache, Standing
 from app.ledger.seals import service_secrets
 
 TICKET = 42
