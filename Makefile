@@ -6,8 +6,8 @@ STAMP  := $(VENV)/installed
 COMPILE = $(BIN)/uv pip compile pyproject.toml --generate-hashes --no-emit-index-url --no-annotate --no-header \
           --no-strip-extras --python-version 3.11 --quiet
 NPM    := tests/npm
-# One more than there are cores: some tests wait for processes to die.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Two more than there are cores: many tests wait for processes.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup npm gh coverage test lint types layers unit crash demo bench lock clean
@@ -27,7 +27,8 @@ $(STAMP): requirements/all.lock pyproject.toml
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 
-test: lint types layers unit ## format, lint, types, layers and all tests
+test: lint ## format, lint, types, layers and all tests
+	@$(MAKE) --no-print-directory -j 2 unit types layers
 
 lint: $(STAMP) ## format and lint (ruff)
 	$(BIN)/ruff format --check .
