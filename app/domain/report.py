@@ -35,7 +35,7 @@ def frozen_report(ticket: TicketId, frozen: Frozen, issue: Issue | None) -> str:
         "the record of who holds the ticket cannot be trusted until a person has looked. "
         "Find out who moved the ref under `refs/agent-recovery/` (it needs write access to the repository). "
         "Then either push the expected commit back to that ref, or ask the operator of the App to begin the record "
-        f"anew from this page: `agent-recovery rebuild OWNER/NAME --ticket {ticket} --by LOGIN`.\n"
+        f"anew from what it sealed here: `agent-recovery rebuild OWNER/NAME --ticket {ticket} --by LOGIN`.\n"
     )
 
 
