@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Sequence
 from app.controller.journal import Journaled
 from app.controller.project import Projector
 from app.controller.view import View
-from app.domain.decide import ticket_pull
 from app.domain.fencing import Head
 from app.domain.plan import Guarded, target_of
 from app.domain.pull_text import pull_body, pull_title
 from app.domain.record import Permit
 from app.domain.settling import Declined, Made, NotSent, Result, Unknown
+from app.domain.situation import ticket_pull
 from app.github.errors import GitHubError, Unanswered
 from app.github.pulls import PullRefusal, PullRefused
 from app.ledger.reading import Standing

@@ -28,8 +28,9 @@ from app.controller.probing import Prober
 from app.controller.project import Projector
 from app.controller.rebuilding import Rebuilding
 from app.controller.reporting import Reporter
-from app.controller.round import Ended, Rounds
+from app.controller.round import Rounds
 from app.controller.sweep import Sweeper
+from app.controller.turn import Ended
 from app.controller.view import NoIssue, Views
 from app.controller.witnesses import Witnesses
 from app.controller.witnessing import Witnessing

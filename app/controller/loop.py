@@ -12,8 +12,9 @@ import structlog
 
 from app.controller.clock import Clock
 from app.controller.pokes import Extension, First, Poke, PokeStore
-from app.controller.round import Ended, Rounds
+from app.controller.round import Rounds
 from app.controller.sweep import Sweeper
+from app.controller.turn import Ended
 from app.controller.view import Gone
 from app.domain.keys import InstallationKey, RepositoryKey, TicketKey, parse_key
 from app.domain.outcome import Refused

@@ -12,7 +12,7 @@ from datetime import datetime
 from app.controller.keyring import Keyring
 from app.controller.view import View
 from app.domain.checkpoint_gap import Overdue, overdue
-from app.domain.decide import doubled_check_runs, own_check_run, ticket_pull
+from app.domain.decide import doubled_check_runs, own_check_run
 from app.domain.external_id import Projected, parse
 from app.domain.fencing import AtPublished, Foreign, Head
 from app.domain.handoff_comment import render
@@ -23,6 +23,7 @@ from app.domain.outcome import Blocked
 from app.domain.record import TERMINAL
 from app.domain.report import Frozen
 from app.domain.sealed_body import block, body_preimage, payload_of
+from app.domain.situation import ticket_pull
 from app.domain.stuck import needs_person
 from app.domain.ticket_id import TicketId
 from app.domain.verdict import sharing, verdict_on

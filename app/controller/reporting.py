@@ -6,7 +6,6 @@ did not hear, or two of us do it: the next look sees both and keeps the oldest. 
 
 from app.controller.project import Projector
 from app.controller.view import View
-from app.domain.decide import own_pulls, ticket_pull
 from app.domain.effect_report import effect_report
 from app.domain.handoff_marker import report_marker
 from app.domain.observation import Pull
@@ -20,6 +19,7 @@ from app.domain.report import (
     unrestored_report,
     where_told,
 )
+from app.domain.situation import own_pulls, ticket_pull
 
 
 class Reporter:

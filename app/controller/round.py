@@ -11,7 +11,6 @@ import asyncio
 import random
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
@@ -22,18 +21,18 @@ from app.controller.effecting import Effecting
 from app.controller.ending import Endings
 from app.controller.journal import Journal, Journaled
 from app.controller.project import Images, Projector
+from app.controller.repairs import Repairs
 from app.controller.reporting import Reporter
+from app.controller.turn import AFTER_UNANSWERED, Again, Ended, unwritten
 from app.controller.view import View, Views, readable
 from app.domain import gates, permits
-from app.domain.decide import Situation, decide
+from app.domain.decide import decide
 from app.domain.fencing import Head
 from app.domain.keys import TicketKey
 from app.domain.life_cycle import ending
 from app.domain.model import ZERO_SHA
 from app.domain.plan import (
     Adopt,
-    AskAboutEffect,
-    AskPerson,
     CreateCheckRun,
     CreateComment,
     CreatePull,
@@ -45,21 +44,16 @@ from app.domain.plan import (
     ProbeEffect,
     PullIsClosed,
     PullIsOpen,
-    RemoveComment,
-    ReopenPull,
     RestoreBranch,
     SealTail,
-    SetDraft,
     StampLease,
     Wait,
-    WarnOfGap,
 )
 from app.domain.policy import Mode
 from app.domain.record import Permit, Record
 from app.domain.refs import names_above
 from app.domain.settling import Made, NotSent, Result, Unknown, settle
-from app.github.errors import GraphQLFailed
-from app.github.pulls import PullRefusal, PullRefused
+from app.domain.situation import Situation
 from app.github.refs import RefUpdate
 from app.ledger.api import Lost, Undecided
 from app.ledger.reading import Standing
@@ -67,28 +61,11 @@ from app.ledger.reading import Standing
 MAX_TURNS = 5
 """Rounds in one run of a key. More than that is another's turn: the key is due again in a moment."""
 SECOND_LOOK = timedelta(seconds=5)
-AFTER_UNANSWERED = timedelta(seconds=10)
 MAX_RESULT_TRIES = 5
 LOST_TWICE_S = 2.0
 """A service write that lost twice waits up to this long (the ownership protocol, R13)."""
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True)
-class Ended:
-    """The run is over. `again_at`: when to look again by itself; None = when something happens."""
-
-    again_at: datetime | None
-    reason: str
-
-
-@dataclass(frozen=True)
-class Again:
-    """Something changed: look afresh at once. `lost`: to somebody else's write, so that two do not chase each other."""
-
-    reason: str
-    lost: bool = False
 
 
 class Rounds:
@@ -112,6 +89,7 @@ class Rounds:
         self._reporter = reporter
         self._authors = authors
         self._effecting = effecting
+        self._repairs = Repairs(journal, reporter)
 
     async def run(self, key: TicketKey) -> Ended:
         """Bring one ticket to where it should be. Raises GitHubError where GitHub does not answer."""
@@ -179,7 +157,7 @@ class Rounds:
             event = f"about to create {_kinds(opening)}" if opening else _event_of(plan)
             journaled = await self._journal.write(view, standing, record, event, when=view.now)
             if not isinstance(journaled, Journaled):
-                return _unwritten(view, journaled)
+                return unwritten(view, journaled)
             standing = journaled.standing
             results = await self._actor.send(view, journaled, head, opening)
         return await self._finish(view, standing, head, plan, results)
@@ -190,7 +168,7 @@ class Rounds:
         settled = await self._settled(view, standing, results) if results else standing
         if not isinstance(settled, Standing):
             return settled
-        outcome = await self._unguarded(view, settled, plan)
+        outcome = await self._repairs.carry_out(view, settled, plan)
         if isinstance(outcome, Again):
             return outcome
         made = _images(results)
@@ -216,7 +194,7 @@ class Rounds:
             if isinstance(journaled, Journaled):
                 return journaled.standing
             if isinstance(journaled, Undecided):
-                return _unwritten(view, journaled)
+                return unwritten(view, journaled)
             now = journaled.now
             if not isinstance(now, Standing) or now.place != "active":
                 return Again("the ticket ended while the results were written")
@@ -231,7 +209,7 @@ class Rounds:
         record = permits.adopted(settle(standing.record, found), action.permits, author=author, now=view.now)
         journaled = await self._journal.write(view, standing, record, "permits adopted", when=view.now)
         if not isinstance(journaled, Journaled):
-            return _unwritten(view, journaled)
+            return unwritten(view, journaled)
         standing = journaled.standing
         mine = [p for p in standing.record.open if p.author == author]
         may_go = {p.id for p in action.again}
@@ -272,66 +250,14 @@ class Rounds:
         if isinstance(journaled, Undecided):
             await self._reporter.tell_unrestored(view, action, journaled.reason)
         if not isinstance(journaled, Journaled):
-            return _unwritten(view, journaled)
+            return unwritten(view, journaled)
         return Again("the branch is back")
-
-    async def _unguarded(self, view: View, standing: Standing, plan: Plan) -> int | Again:
-        """Writes whose own precondition guards them. Returns how many were made."""
-        written = 0
-        for action in plan:
-            if isinstance(action, RemoveComment):
-                await view.repo.delete_comment(action.comment_id)
-                written += 1
-            elif isinstance(action, AskPerson):
-                written += await self._reporter.ask(view, action)
-            elif isinstance(action, AskAboutEffect):
-                written += await self._reporter.ask_about_effect(view, action)
-            elif isinstance(action, WarnOfGap):
-                written += await self._reporter.warn_of_gap(view, action)
-            elif isinstance(action, ReopenPull):
-                return await self._reopen(view, standing, action)
-            elif isinstance(action, SetDraft):
-                return await self._set_draft(view, standing, action)
-        return written
-
-    async def _reopen(self, view: View, standing: Standing, action: ReopenPull) -> Again | int:
-        answer = await view.repo.reopen_pull(action.number)
-        if not isinstance(answer, PullRefused):
-            return Again("the PR is open again")
-        log.warning("reopening refused", ticket=view.ticket, pull=action.number, answer=answer.message)
-        if answer.kind in (PullRefusal.HEAD_MISSING, PullRefusal.NO_COMMITS):
-            # GitHub has not noticed yet that the branch is back; the second look tries again.
-            return 1
-        # The closed PR is given up: the next round opens a new one under a permit.
-        projections = standing.record.projections.model_copy(update={"pr_number": None})
-        record = standing.record.model_copy(update={"projections": projections})
-        await self._journal.write(view, standing, record, "PR cannot be reopened", when=view.now)
-        return Again("a new PR replaces the closed one")
-
-    async def _set_draft(self, view: View, standing: Standing, action: SetDraft) -> Again | int:
-        try:
-            await view.repo.set_draft(action.node_id, action.draft)
-        except GraphQLFailed as refusal:
-            log.warning("draft state not changed", ticket=view.ticket, answer=str(refusal))
-            return 0
-        projections = standing.record.projections.model_copy(update={"made_ready": not action.draft})
-        record = standing.record.model_copy(update={"projections": projections})
-        event = "PR is a draft again" if action.draft else "PR is ready for review"
-        await self._journal.write(view, standing, record, event, when=view.now)
-        return Again("the PR's draft state follows the record")
 
 
 def _over(view: View, outcome: str | Journaled | Lost | Undecided) -> Ended | Again:
     if isinstance(outcome, str):
         return Ended(None, outcome)
-    return Again("the ticket's end is recorded") if isinstance(outcome, Journaled) else _unwritten(view, outcome)
-
-
-def _unwritten(view: View, outcome: Lost | Undecided) -> Again | Ended:
-    """After a compare-and-set that was not won. While one is undecided no other commit is built (R8)."""
-    if isinstance(outcome, Undecided):
-        return Ended(view.now + AFTER_UNANSWERED, f"GitHub does not say whether it was written: {outcome.reason}")
-    return Again("somebody else wrote first", lost=True)
+    return Again("the ticket's end is recorded") if isinstance(outcome, Journaled) else unwritten(view, outcome)
 
 
 def _noted(record: Record, plan: Plan, now: datetime) -> Record:

@@ -7,20 +7,17 @@ decision on an unchanged world is empty.
 Accepted losses: between two looks a projection may be old; it blocks a person at worst and permits the App nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterator
 
 from app.domain import gates, permits
 from app.domain.checkpoint_gap import overdue, telling
 from app.domain.child_changes import with_results
-from app.domain.children import Seen, Unseen
 from app.domain.effect_report import settling
 from app.domain.external_id import parse
-from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
+from app.domain.fencing import AtPublished, Foreign, NothingPublished, Tampered
 from app.domain.handoff_marker import marker_of
 from app.domain.lease import liveness, past
-from app.domain.observation import Observation, Pull
+from app.domain.observation import Observation
 from app.domain.plan import (
     Adopt,
     CreateCheckRun,
@@ -44,30 +41,12 @@ from app.domain.plan import (
     WarnOfGap,
     target_of,
 )
-from app.domain.policy import Policy
 from app.domain.record import TERMINAL, Record
+from app.domain.situation import Situation, ticket_pull
 from app.domain.stuck import asking, needs_person
 
 SEAL_EVERY = 64
 """The service seals a ledger at the latest when this many commits of agents stand above its last seal."""
-
-
-@dataclass(frozen=True)
-class Situation:
-    """All that a decision depends on. `tail`: commits of agents above the service's last seal."""
-
-    observation: Observation
-    record: Record
-    policy: Policy
-    head: Head
-    tail: int
-    author_is_dead: Callable[[str], bool]
-    heartbeat_at: datetime | None = None
-    children: Mapping[str, Seen | Unseen] = field(default_factory=dict)
-
-    @property
-    def now(self) -> datetime:
-        return self.observation.now
 
 
 def decide(s: Situation) -> Plan:
@@ -127,23 +106,6 @@ def _unless_refused(s: Situation, action: Guarded) -> Guarded | Wait:
     if refusal is None or retry_at is None or s.now >= retry_at:
         return action
     return Wait(f"GitHub refused it: {refusal.reason}", retry_at)
-
-
-def ticket_pull(record: Record, observation: Observation) -> Pull | None:
-    """The ticket's PR: the recorded one, else an open one from its branch to its trunk. Never one of a fork."""
-    own = own_pulls(observation)
-    recorded = record.projections.pr_number
-    known = next((p for p in own if p.number == recorded), None)
-    if known is not None:
-        return known
-    trunk = record.work.trunk if record.work else None
-    return next((p for p in own if p.state == "OPEN" and p.base == trunk), None)
-
-
-def own_pulls(observation: Observation) -> list[Pull]:
-    """The PRs from the repository's own branch: a fork may have a branch of the same name."""
-    full_name = f"{observation.owner}/{observation.name}".lower()
-    return [p for p in observation.pulls if (p.head_repository or "").lower() == full_name]
 
 
 def _over_by_a_person(s: Situation) -> Wait | None:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.domain.checkpoint_gap import keeps_the_work
-from app.domain.decide import ticket_pull
 from app.domain.observation import Observation
 from app.domain.record import TERMINAL, Record
+from app.domain.situation import ticket_pull
 
 
 @dataclass(frozen=True)

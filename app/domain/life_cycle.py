@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from app.domain.decide import own_pulls
 from app.domain.derived import derived
 from app.domain.effect_journal import interrupted
 from app.domain.observation import Observation, Pull
 from app.domain.record import TERMINAL, Attempts, Ended, Record
+from app.domain.situation import own_pulls
 
 Because = Literal["merged", "issue_closed", "issue_gone", "command"]
 

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from app.domain.agent_api import EvidenceRequest
 from app.domain.checkpoint import Checkpoint
-from app.domain.decide import ticket_pull
 from app.domain.fencing import Head
 from app.domain.lease import Live, Liveness, Suspect
 from app.domain.observation import Observation, Pull
@@ -15,6 +14,7 @@ from app.domain.plain_text import one_line, shorten
 from app.domain.policy import Policy
 from app.domain.record import Record, Work
 from app.domain.shown_child import ShownChild
+from app.domain.situation import ticket_pull
 
 State = Literal["done", "not_applicable", "pending", "blocked"]
 Found = tuple[State, str, dict[str, Any]]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.decide import Situation, decide
+from app.domain.decide import decide
 from app.domain.external_id import Projected
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
 from app.domain.handoff_marker import marker_of
@@ -26,6 +26,7 @@ from app.domain.plan import (
 )
 from app.domain.policy import Policy
 from app.domain.record import Lease, Permit, Projections, Published, Record, Target, Work
+from app.domain.situation import Situation
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 P, X, BASE = "a" * 40, "d" * 40, "b" * 40

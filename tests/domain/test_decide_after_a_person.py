@@ -5,12 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.domain.decide import Situation, decide
+from app.domain.decide import decide
 from app.domain.fencing import AtPublished, Tampered
 from app.domain.observation import Branch, Issue, Observation, Pull
 from app.domain.plan import Adopt, CreatePull, RestoreBranch, Wait, target_of
 from app.domain.policy import Policy
 from app.domain.record import Lease, Permit, Projections, Published, Record, Work
+from app.domain.situation import Situation
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 HEAD, BASE = "a" * 40, "b" * 40

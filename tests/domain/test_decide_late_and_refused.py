@@ -4,13 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.domain.decide import Situation, decide, doubled_check_runs, own_check_run
+from app.domain.decide import decide, doubled_check_runs, own_check_run
 from app.domain.external_id import Projected
 from app.domain.fencing import AtPublished
 from app.domain.observation import Branch, CheckRun, Issue, Observation, Pull
 from app.domain.plan import CreateComment, CreatePull, ForgetRefusals, Wait, target_of
 from app.domain.policy import Policy
 from app.domain.record import Lease, Permit, Published, Record, Work
+from app.domain.situation import Situation
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 SHA, BASE, ELSEWHERE = "a" * 40, "b" * 40, "c" * 40

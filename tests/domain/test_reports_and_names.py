@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 import pytest
 
 from app.domain.checkpoint import Checkpoint
-from app.domain.decide import own_pulls
 from app.domain.derived import derived, merged
 from app.domain.observation import Comment, Issue, Observation, Pull
 from app.domain.outcome import Code, Exit, exit_code, http_status
@@ -14,6 +13,7 @@ from app.domain.pull_text import TITLE_BYTES, pull_body, pull_title
 from app.domain.record import Projections, Record, Work
 from app.domain.refs import BRANCH_NAMESPACE, LedgerRefs
 from app.domain.report import Frozen, frozen_report, is_told_further, unrestored_report, where_told
+from app.domain.situation import own_pulls
 from app.domain.ticket_id import Child
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)

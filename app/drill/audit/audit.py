@@ -5,13 +5,14 @@ from pathlib import Path
 
 from app.domain.brief import Criterion
 from app.domain.criteria import criteria
-from app.domain.decide import Situation, decide
+from app.domain.decide import decide
 from app.domain.fencing import Head, Relation, head_of, needs_relation
 from app.domain.lease import liveness
 from app.domain.plan import Wait
 from app.domain.record import TERMINAL, Record
 from app.domain.recovery_view import RecoveryView
 from app.domain.refs import LedgerRefs
+from app.domain.situation import Situation
 from app.domain.ticket_id import TicketId
 from app.drill.audit import of_the_children, of_the_ledger, of_the_work
 from app.drill.audit.facts import Facts

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from app.domain.decide import ticket_pull
 from app.domain.external_id import parse as parse_external_id
 from app.domain.fencing import AtPublished, Foreign, Head, Tampered
 from app.domain.handoff_marker import marker_of
@@ -12,6 +11,7 @@ from app.domain.observation import Pull
 from app.domain.record import FINISHED, TERMINAL, Record
 from app.domain.sealed_body import SealedBody, body_preimage
 from app.domain.sealed_body import parse as parse_body
+from app.domain.situation import ticket_pull
 from app.domain.ticket_id import number_of
 from app.drill.audit.facts import Facts
 from app.drill.audit.lie import Kind, Lie

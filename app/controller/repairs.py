@@ -1,0 +1,69 @@
+"""Repairs whose own precondition guards them (class P of the ownership protocol, R3): a stale one that comes late is
+put right by the next look, so none needs a permit.
+"""
+
+import structlog
+
+from app.controller.journal import Journal
+from app.controller.reporting import Reporter
+from app.controller.turn import Again
+from app.controller.view import View
+from app.domain.plan import AskAboutEffect, AskPerson, Plan, RemoveComment, ReopenPull, SetDraft, WarnOfGap
+from app.github.errors import GraphQLFailed
+from app.github.pulls import PullRefusal, PullRefused
+from app.ledger.reading import Standing
+
+log = structlog.get_logger()
+
+
+class Repairs:
+    """Carries out what of a plan needs no permit."""
+
+    def __init__(self, journal: Journal, reporter: Reporter) -> None:
+        self._journal = journal
+        self._reporter = reporter
+
+    async def carry_out(self, view: View, standing: Standing, plan: Plan) -> int | Again:
+        """Writes whose own precondition guards them. Returns how many were made."""
+        written = 0
+        for action in plan:
+            if isinstance(action, RemoveComment):
+                await view.repo.delete_comment(action.comment_id)
+                written += 1
+            elif isinstance(action, AskPerson):
+                written += await self._reporter.ask(view, action)
+            elif isinstance(action, AskAboutEffect):
+                written += await self._reporter.ask_about_effect(view, action)
+            elif isinstance(action, WarnOfGap):
+                written += await self._reporter.warn_of_gap(view, action)
+            elif isinstance(action, ReopenPull):
+                return await self._reopen(view, standing, action)
+            elif isinstance(action, SetDraft):
+                return await self._set_draft(view, standing, action)
+        return written
+
+    async def _reopen(self, view: View, standing: Standing, action: ReopenPull) -> Again | int:
+        answer = await view.repo.reopen_pull(action.number)
+        if not isinstance(answer, PullRefused):
+            return Again("the PR is open again")
+        log.warning("reopening refused", ticket=view.ticket, pull=action.number, answer=answer.message)
+        if answer.kind in (PullRefusal.HEAD_MISSING, PullRefusal.NO_COMMITS):
+            # GitHub has not noticed yet that the branch is back; the second look tries again.
+            return 1
+        # The closed PR is given up: the next round opens a new one under a permit.
+        projections = standing.record.projections.model_copy(update={"pr_number": None})
+        record = standing.record.model_copy(update={"projections": projections})
+        await self._journal.write(view, standing, record, "PR cannot be reopened", when=view.now)
+        return Again("a new PR replaces the closed one")
+
+    async def _set_draft(self, view: View, standing: Standing, action: SetDraft) -> Again | int:
+        try:
+            await view.repo.set_draft(action.node_id, action.draft)
+        except GraphQLFailed as refusal:
+            log.warning("draft state not changed", ticket=view.ticket, answer=str(refusal))
+            return 0
+        projections = standing.record.projections.model_copy(update={"made_ready": not action.draft})
+        record = standing.record.model_copy(update={"projections": projections})
+        event = "PR is a draft again" if action.draft else "PR is ready for review"
+        await self._journal.write(view, standing, record, event, when=view.now)
+        return Again("the PR's draft state follows the record")

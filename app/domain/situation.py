@@ -1,0 +1,46 @@
+"""What one decision about a ticket is made from, and which of the PRs that were seen is the ticket's."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from app.domain.children import Seen, Unseen
+from app.domain.fencing import Head
+from app.domain.observation import Observation, Pull
+from app.domain.policy import Policy
+from app.domain.record import Record
+
+
+@dataclass(frozen=True)
+class Situation:
+    """All that a decision depends on. `tail`: commits of agents above the service's last seal."""
+
+    observation: Observation
+    record: Record
+    policy: Policy
+    head: Head
+    tail: int
+    author_is_dead: Callable[[str], bool]
+    heartbeat_at: datetime | None = None
+    children: Mapping[str, Seen | Unseen] = field(default_factory=dict)
+
+    @property
+    def now(self) -> datetime:
+        return self.observation.now
+
+
+def ticket_pull(record: Record, observation: Observation) -> Pull | None:
+    """The ticket's PR: the recorded one, else an open one from its branch to its trunk. Never one of a fork."""
+    own = own_pulls(observation)
+    recorded = record.projections.pr_number
+    known = next((p for p in own if p.number == recorded), None)
+    if known is not None:
+        return known
+    trunk = record.work.trunk if record.work else None
+    return next((p for p in own if p.state == "OPEN" and p.base == trunk), None)
+
+
+def own_pulls(observation: Observation) -> list[Pull]:
+    """The PRs from the repository's own branch: a fork may have a branch of the same name."""
+    full_name = f"{observation.owner}/{observation.name}".lower()
+    return [p for p in observation.pulls if (p.head_repository or "").lower() == full_name]
