@@ -41,7 +41,7 @@ class Actor:
         standing = written.standing
         order = {"pr_create": 0, "comment_create": 1, "check_run_create": 2}
         results: list[Result] = []
-        for permit in sorted(permits, key=lambda p: order[p.kind]):
+        for permit in sorted(permits, key=lambda p: order.get(p.kind, len(order))):
             if not written.is_fresh and not await self._still_ours(view, permit):
                 results.append(NotSent(permit))
                 continue
@@ -86,6 +86,8 @@ class Actor:
                 return Made(permit, there[0].id)
             body = self._projector.comment(view, standing, head)
             return Made(permit, (await view.repo.create_comment(number, body)).id)
+        if permit.kind != "check_run_create":
+            return NotSent(permit)
         run = self._projector.unfinished_check_run(view, standing, head, permit.target.head_sha or "")
         return Made(permit, await view.repo.create_check_run(run))
 
@@ -115,6 +117,8 @@ class Actor:
             number = _pull_number(view, view.standing, ()) if view.standing else None
             comments = await view.repo.find_comments(number, target.marker or "") if number else []
             return comments[0].id if comments else None
+        if permit.kind != "check_run_create":
+            return None
         runs = await view.repo.find_check_runs(target.head_sha or "")
         return self._projector.oldest_of(runs, view.ticket, target.generation or 0)
 

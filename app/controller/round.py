@@ -33,10 +33,8 @@ from app.domain.life_cycle import ending
 from app.domain.model import ZERO_SHA
 from app.domain.plan import (
     Adopt,
-    CreateCheckRun,
-    CreateComment,
-    CreatePull,
     ForgetRefusals,
+    Guarded,
     NoteProgress,
     NoteResults,
     NoteSaved,
@@ -50,7 +48,7 @@ from app.domain.plan import (
     Wait,
 )
 from app.domain.policy import Mode
-from app.domain.record import Permit, Record
+from app.domain.record import Permit, PermitKind, Record
 from app.domain.refs import names_above
 from app.domain.settling import Made, NotSent, Result, Unknown, settle
 from app.domain.situation import Situation
@@ -135,6 +133,7 @@ class Rounds:
                 author_is_dead=self._authors.is_dead,
                 heartbeat_at=view.heartbeat_at,
                 children=view.family.seen,
+                landing=view.landing,
             )
         )
         return await self._carry_out(view, standing, head, plan, author)
@@ -146,7 +145,7 @@ class Rounds:
             return await self._adopt(view, standing, head, plan[0], author)
         if plan and isinstance(plan[0], RestoreBranch):
             return await self._restore(view, standing, plan[0])
-        guarded = [a for a in plan if isinstance(a, CreatePull | CreateComment | CreateCheckRun)]
+        guarded = [a for a in plan if isinstance(a, Guarded)]
         round_id = secrets.token_hex(6)
         opening = [permit_for(a, author=author, round_id=round_id) for a in guarded]
         probes = [a for a in plan if isinstance(a, ProbeEffect)]
@@ -154,7 +153,7 @@ class Rounds:
         record = permits.opened(noted, tuple(opening), round_id=round_id, author=author, now=view.now)
         results: list[Result] = []
         if record != standing.record or any(isinstance(a, SealTail | NoteSaved) for a in plan):
-            event = f"about to create {_kinds(opening)}" if opening else _event_of(plan)
+            event = f"about to {_kinds(opening)}" if opening else _event_of(plan)
             journaled = await self._journal.write(view, standing, record, event, when=view.now)
             if not isinstance(journaled, Journaled):
                 return unwritten(view, journaled)
@@ -287,7 +286,16 @@ def _noted(record: Record, plan: Plan, now: datetime) -> Record:
     return record
 
 
-_WORDS = {"pr_create": "the PR", "comment_create": "the handoff comment", "check_run_create": "a check-run"}
+_WORDS: dict[PermitKind, str] = {
+    "pr_create": "create the PR",
+    "comment_create": "create the handoff comment",
+    "check_run_create": "create a check-run",
+    "merge": "merge the PR",
+    "enqueue": "put the PR into the merge queue",
+    "branch_update": "bring the branch up to date",
+    "base_edit": "change a PR's base",
+    "issue_close": "close the Issue",
+}
 
 
 def _kinds(opened: Sequence[Permit]) -> str:
@@ -296,7 +304,7 @@ def _kinds(opened: Sequence[Permit]) -> str:
 
 def _story_of(results: Sequence[Result]) -> str:
     made = [r.permit for r in results if isinstance(r, Made)]
-    return f"created {_kinds(made)}" if made else "nothing was created"
+    return f"done: {_kinds(made)}" if made else "nothing was done"
 
 
 def _event_of(plan: Plan) -> str:

@@ -16,6 +16,7 @@ from app.domain.branch_names import ticket_branch
 from app.domain.branches import child_branch, ticket_of_branch
 from app.domain.fencing import Head, Relation, head_of, needs_relation
 from app.domain.keys import TicketKey
+from app.domain.landing_evidence import LandingEvidence
 from app.domain.observation import Observation
 from app.domain.policy import Policy
 from app.domain.policy_text import PolicyReading, read_policy
@@ -53,6 +54,7 @@ class View:
     comparison: Comparison | None
     heartbeat_at: datetime | None
     family: Family = field(default_factory=Family)
+    landing: LandingEvidence | None = None
 
     @property
     def now(self) -> datetime:

@@ -57,13 +57,11 @@ def decide(s: Situation) -> Plan:
     if isinstance(standing, permits.NotDue):
         return (Wait("somebody else is in the middle of a write", standing.until),)
     rules = _rules(s)
-    wanted = {target_of(a) for a in rules if isinstance(a, CreatePull | CreateComment | CreateCheckRun)}
+    wanted = {target_of(a) for a in rules if isinstance(a, Guarded)}
     if isinstance(standing, permits.Adoptable):
         again = tuple(p for p in standing.permits if (p.kind, p.target) in wanted)
         return (Adopt(standing.permits, again, "their author is gone, or their time is up"),)
-    planned = tuple(
-        _unless_refused(s, a) if isinstance(a, CreatePull | CreateComment | CreateCheckRun) else a for a in rules
-    )
+    planned = tuple(_unless_refused(s, a) if isinstance(a, Guarded) else a for a in rules)
     stale = tuple(p for p in s.record.open if p.state == "blocked" and (p.kind, p.target) not in wanted)
     if stale and _over_by_a_person(s) is None and not isinstance(s.head, Tampered):
         return (ForgetRefusals(stale, "what GitHub refused is not wanted any more"), *planned)

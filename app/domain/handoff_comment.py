@@ -9,7 +9,7 @@ from app.domain.handoff_marker import marker_of
 from app.domain.model import instant_text
 from app.domain.outcome import Blocked
 from app.domain.plain_text import cut
-from app.domain.record import TERMINAL, Record
+from app.domain.record import TERMINAL, PermitKind, Record
 from app.domain.sealed_body import block
 from app.domain.the_end_told import after_the_end, why_it_ended
 from app.domain.untrusted import inline
@@ -18,7 +18,16 @@ MAX_BYTES = 60_000
 """Below GitHub's limit of 65,536 characters, in bytes, so that it always fits."""
 _LIST = 10
 _LINE_BYTES = 300
-_WRITES = {"pr_create": "the PR", "comment_create": "this comment", "check_run_create": "the check-run"}
+_WRITES: dict[PermitKind, str] = {
+    "pr_create": "the PR",
+    "comment_create": "this comment",
+    "check_run_create": "the check-run",
+    "merge": "the merge of the PR",
+    "enqueue": "the PR's place in the merge queue",
+    "branch_update": "the update of the branch",
+    "base_edit": "the change of a PR's base",
+    "issue_close": "the closing of the Issue",
+}
 
 _STATE = {
     "unclaimed": "Waiting for an agent",

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from app.domain.landing_evidence import Method
 from app.domain.record import Permit, PermitKind, Target
 
 
@@ -176,6 +177,58 @@ class SetDraft:
 
 
 @dataclass(frozen=True)
+class Merge:
+    """Merge the PR with exactly this head into exactly this base."""
+
+    number: int
+    head_sha: str
+    base: str
+    method: Method
+    title: str
+    message: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Enqueue:
+    """Give the PR with exactly this head a place in its base's merge queue."""
+
+    number: int
+    node_id: str
+    head_sha: str
+    base: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class UpdateBranch:
+    """Have GitHub merge the base into the PR's branch, while its head is exactly this one."""
+
+    number: int
+    head_sha: str
+    base: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class EditBase:
+    """Point the PR at another base."""
+
+    number: int
+    base_from: str
+    base_to: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class CloseIssue:
+    """Close the ticket's own Issue as completed."""
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class Wait:
     """Nothing can be done before `until` (None: before something else happens)."""
 
@@ -183,8 +236,10 @@ class Wait:
     until: datetime | None = None
 
 
-Guarded = CreatePull | CreateComment | CreateCheckRun
-"""Writes that need a permit in the ledger before they are sent (classes M and C of the ownership protocol, R3)."""
+Guarded = CreatePull | CreateComment | CreateCheckRun | Merge | Enqueue | UpdateBranch | EditBase | CloseIssue
+"""Writes that need a permit in the ledger before they are sent (classes M, C and S of the ownership protocol, R3; the
+update of a branch has a precondition of GitHub's, and a permit so that what comes of it is known to be ours).
+"""
 
 
 def target_of(action: Guarded) -> tuple[PermitKind, Target]:
@@ -193,6 +248,17 @@ def target_of(action: Guarded) -> tuple[PermitKind, Target]:
         return "pr_create", Target(head=action.head, base=action.base, head_sha=action.head_sha)
     if isinstance(action, CreateComment):
         return "comment_create", Target(marker=action.marker)
+    if isinstance(action, Merge):
+        target = Target(number=action.number, head_sha=action.head_sha, base=action.base, method=action.method)
+        return "merge", target
+    if isinstance(action, Enqueue):
+        return "enqueue", Target(number=action.number, head_sha=action.head_sha, base=action.base)
+    if isinstance(action, UpdateBranch):
+        return "branch_update", Target(number=action.number, head_sha=action.head_sha, base=action.base)
+    if isinstance(action, EditBase):
+        return "base_edit", Target(number=action.number, base=action.base_to, base_from=action.base_from)
+    if isinstance(action, CloseIssue):
+        return "issue_close", Target(number=action.number)
     return "check_run_create", Target(head_sha=action.head_sha, generation=action.generation)
 
 

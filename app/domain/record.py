@@ -35,7 +35,16 @@ FINISHED: frozenset[str] = frozenset({"completed", "failed"})
 """A child that gave its result. Its ledger stays where it is, in progress, until its parent's ends."""
 AGENT_STATUSES: frozenset[str] = frozenset({"working", "waiting", "ready"})
 
-PermitKind = Literal["pr_create", "comment_create", "check_run_create"]
+PermitKind = Literal[
+    "pr_create",
+    "comment_create",
+    "check_run_create",
+    "merge",
+    "enqueue",
+    "branch_update",
+    "base_edit",
+    "issue_close",
+]
 
 
 class Run(Stored):
@@ -117,6 +126,11 @@ class Target(Stored):
     base: str | None = None
     marker: str | None = None
     generation: int | None = None
+    number: int | None = None
+    """The PR's or Issue's."""
+    method: Literal["merge", "squash", "rebase"] | None = None
+    base_from: str | None = None
+    """The base that a base edit leads away from; `base` is where it leads to."""
 
 
 class Permit(Stored):
@@ -126,7 +140,8 @@ class Permit(Stored):
     author: str
     round: str
     unanswered: bool = False
-    state: Literal["fired", "unknown", "blocked"] = "fired"
+    state: Literal["fired", "unknown", "blocked", "accepted"] = "fired"
+    """`accepted`: GitHub took it on and will carry it out later, such as a place in a merge queue."""
     reason: str | None = None
     """GitHub's words where it refused (`blocked`); shown, and tried again rarely."""
     refused_at: Instant | None = None
@@ -194,6 +209,46 @@ class Pruned(Stored):
     sequence: int
 
 
+class AskedToLand(Stored):
+    """A person asked for the landing of exactly this head."""
+
+    by: str
+    at: Instant
+    head_sha: Sha
+
+
+class Merged(Stored):
+    """The ticket's PR was merged into `base`; `merge_sha` is the commit that GitHub made of it there."""
+
+    pr: int
+    head_sha: Sha
+    base: str
+    merge_sha: Sha
+    at: Instant
+
+
+class Landing(Stored):
+    """How far the ticket's way onto its trunk is. `issue_closed`: the App closed the Issue, or found it closed after
+    the merge; it does so once in a ticket's life, so that a person's reopening stands. `incident`: what about a merge
+    was not as its permit said; the ticket is held until a person looked.
+    """
+
+    asked: AskedToLand | None = None
+    merged: Merged | None = None
+    issue_closed: bool = False
+    incident: str | None = None
+
+
+class Fence(Stored):
+    """An empty commit `sha` of ours on the branch, above the published commit `on`, so that a merge of `on` that was
+    sent already can no longer happen (the ownership protocol, R12).
+    """
+
+    sha: Sha
+    on: Sha
+    because: str
+
+
 class Record(Stored):
     """One ledger commit's content. Frozen; a change is a new record with `sequence` + 1."""
 
@@ -233,6 +288,8 @@ class Record(Stored):
     open: tuple[Permit, ...] = ()
     commands: tuple[dict[str, Any], ...] = ()
     burned_shas: tuple[Sha, ...] = ()
+    landing: Landing = Landing()
+    fence: Fence | None = None
     projections: Projections = Projections()
 
     @property

@@ -90,7 +90,7 @@ def _noted(record: Record, permit: Permit, number: int) -> dict[str, Any]:
     if permit.kind == "comment_create":
         return {"projections": at.model_copy(update={"comment_id": number})}
     target = permit.target
-    if target.head_sha is None or target.generation is None:
+    if permit.kind != "check_run_create" or target.head_sha is None or target.generation is None:
         return {}
     check_run = CheckRunRef(id=number, sha=target.head_sha, generation=target.generation)
     return {"projections": at.model_copy(update={"check_run": check_run})}

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from app.domain.children import Seen, Unseen
 from app.domain.fencing import Head
+from app.domain.landing_evidence import LandingEvidence
 from app.domain.observation import Observation, Pull
 from app.domain.policy import Policy
 from app.domain.record import Record
@@ -13,7 +14,9 @@ from app.domain.record import Record
 
 @dataclass(frozen=True)
 class Situation:
-    """All that a decision depends on. `tail`: commits of agents above the service's last seal."""
+    """All that a decision depends on. `tail`: commits of agents above the service's last seal. `landing` is read only
+    where the ticket is to land now.
+    """
 
     observation: Observation
     record: Record
@@ -23,6 +26,7 @@ class Situation:
     author_is_dead: Callable[[str], bool]
     heartbeat_at: datetime | None = None
     children: Mapping[str, Seen | Unseen] = field(default_factory=dict)
+    landing: LandingEvidence | None = None
 
     @property
     def now(self) -> datetime:
