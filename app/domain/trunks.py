@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.outcome import Blocked, Code
+from app.domain.patterns import matches
 
 SHOWN = 20
 _NEVER_MEANT = ("ticket/", "agent-recovery/", "gh-readonly-queue/")
@@ -47,7 +48,7 @@ def is_trunk(name: str, patterns: Sequence[str], default_branch: str) -> bool:
     """
     if name == default_branch or name.startswith(_NEVER_MEANT):
         return name in patterns
-    return any(_matches(pattern, name) for pattern in patterns)
+    return any(matches(pattern, name) for pattern in patterns)
 
 
 def literal_prefixes(patterns: Sequence[str]) -> tuple[str, ...]:
@@ -56,27 +57,6 @@ def literal_prefixes(patterns: Sequence[str]) -> tuple[str, ...]:
     """
     prefixes = sorted({re.split(r"[*?]", pattern, maxsplit=1)[0] for pattern in patterns})
     return tuple(p for p in prefixes if not any(p != other and p.startswith(other) for other in prefixes))
-
-
-def _matches(pattern: str, name: str) -> bool:
-    # `**` crosses slashes, `*` and `?` do not, everything else is meant literally. A set of positions instead of a
-    # regular expression: the patterns are a stranger's, and no pattern may make this slow.
-    reached = {0}
-    for part in re.findall(r"\*+|[^*]", pattern):
-        if part.startswith("*"):
-            reached = {end for start in reached for end in _star(name, start, crosses=len(part) > 1)}
-        else:
-            reached = {at + 1 for at in reached if at < len(name) and _is(part, name[at])}
-    return len(name) in reached
-
-
-def _star(name: str, start: int, *, crosses: bool) -> range:
-    slash = -1 if crosses else name.find("/", start)
-    return range(start, (len(name) if slash < 0 else slash) + 1)
-
-
-def _is(part: str, character: str) -> bool:
-    return character != "/" if part == "?" else part == character
 
 
 def _unclear(reason: str, candidates: Sequence[str]) -> Blocked:
