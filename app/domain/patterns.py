@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Whether a pattern means this name: `**` crosses slashes, `*` and `?` do not, everything else is meant literally."""
+    """Whether a pattern means this name: `**` crosses slashes, `*` and `?` do not, anything else is literal."""
     # A set of positions instead of a regular expression: the patterns are a stranger's, and no pattern may make this
     # slow.
     reached = {0}
