@@ -14,6 +14,9 @@ MOST_DECISIONS = 40
 MOST_BRANCHES = 50
 """Branches with a predecessor's number in their name that one look reads."""
 
+MOST_STOREYS = 5
+"""How many storeys of a stack below a ticket one look reads."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -58,6 +61,8 @@ class Linked:
     number: int
     state: str
     repository: str | None = None
+    blocked_by: tuple["Linked", ...] = ()
+    """What that one waits for in turn, where it was asked; read one step deep."""
 
     @property
     def is_open(self) -> bool:
@@ -68,12 +73,28 @@ class Linked:
 
 
 @dataclass(frozen=True)
+class Column:
+    """A field of a Project. `kind` as GitHub names it (`SINGLE_SELECT`, `TEXT`, …); `options`: ids of a single-select
+    field's choices by their names, in the order of the board.
+    """
+
+    id: str
+    name: str
+    kind: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class ProjectItem:
-    """The Issue's line in a Project, with its fields by name: other people's text."""
+    """The Issue's line in a Project, with its values by the names of their fields: other people's text."""
 
     number: int
     title: str
     fields: Mapping[str, str]
+    id: str = ""
+    project_id: str = ""
+    columns: tuple[Column, ...] = ()
+    """The Project's fields that hold values of their own, whether this line has one or not."""
 
 
 @dataclass(frozen=True)
@@ -114,11 +135,17 @@ class Surroundings:
     trunk_over_into: Distance | None = None
     trunk_over_work: Distance | None = None
     trunk_over_predecessor: Distance | None = None
+    branch_over_predecessor: Distance | None = None
+    """The ticket's branch against the predecessor's recorded commit: `behind` 0 means that it holds it."""
     work_tree: str | None = None
     release_pulls: tuple[OtherPull, ...] = ()
     """Open pull requests from the trunk."""
     dependents: tuple[OtherPull, ...] = ()
     """Open pull requests onto the ticket's branch."""
+    below: tuple[OtherPull, ...] = ()
+    """Pull requests from the branches that the ticket's own open one is stacked on, and from those they are stacked on:
+    open and merged ones, `MOST_STOREYS` deep.
+    """
     milestone: str | None = None
     parent: Linked | None = None
     sub_issues: tuple[Linked, ...] = ()

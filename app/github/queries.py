@@ -48,6 +48,7 @@ query Observe(
     named: refs(refPrefix: "refs/heads/", query: $search, first: 100) { nodes { name target { oid } } }
     branch: ref(qualifiedName: $branchRef) @include(if: $withBranch) {
       name
+      %(of_branch)s
       target {
         oid
         ... on Commit {
@@ -92,6 +93,7 @@ def document(objects: int, numbers: int) -> str:
     return _OBSERVE % {
         "declared": around.DECLARED + declared,
         "of_issue": around.OF_ISSUE,
+        "of_branch": around.OF_BRANCH,
         "of_trunk": around.OF_TRUNK,
         "of_repository": around.OF_REPOSITORY + fields,
     }
@@ -164,7 +166,7 @@ class Queries(RepositoryAccess):
             pulls=_pulls(seen.recorded, seen.pulls.nodes, branch),
             check_runs=recorded.target.check_runs(self.app_id, CHECK_NAME) if recorded and recorded.target else (),
             issue_comments=issue.comments.ours() if issue else (),
-            around=seen.surroundings(asked, repository, self.full_name, issue, seen.trunk),
+            around=seen.surroundings(asked, repository, self.full_name, issue, seen.trunk, seen.branch),
         )
 
 
@@ -194,13 +196,17 @@ class _TrunkNode(RefNode, around.SurroundingsOfTrunk):
     pass
 
 
+class _BranchNode(RefNode, around.SurroundingsOfBranch):
+    pass
+
+
 class _Seen(around.SurroundingsOfRepository):
     private: bool = Field(alias="isPrivate")
     default: _Name | None = Field(default=None, alias="defaultBranchRef")
     policy: _Policy | None = None
     subject: IssueNode | _PullRequest | None = None
     named: RefNodes
-    branch: RefNode | None = None
+    branch: _BranchNode | None = None
     stem: RefNode | None = None
     trunk: _TrunkNode | None = None
     pulls: PullNodes = PullNodes()

@@ -8,7 +8,9 @@ from pydantic import Field
 
 from app.domain.model import Message, Sha
 from app.domain.surroundings import (
+    MOST_STOREYS,
     Asked,
+    Column,
     Distance,
     Linked,
     OtherPull,
@@ -32,9 +34,19 @@ OF_ISSUE = """
         subIssues(first: 50) { nodes { ...linked } }
         blockedBy(first: 50) { nodes { ...linked } }
         blocking(first: 50) { nodes { ...linked } }
+        further: blockedBy(first: 10) { nodes { ...linked blockedBy(first: 10) { nodes { ...linked } } } }
         projectItems(first: 10, includeArchived: false) @include(if: $withProject) {
           nodes {
-            project { number title }
+            id
+            project {
+              id number title
+              fields(first: 50) {
+                nodes {
+                  ... on ProjectV2FieldCommon { id name dataType }
+                  ... on ProjectV2SingleSelectField { options { id name } }
+                }
+              }
+            }
             fieldValues(first: 30) {
               nodes {
                 __typename
@@ -47,6 +59,9 @@ OF_ISSUE = """
             }
           }
         }
+"""
+OF_BRANCH = """
+      toPredecessor: compare(headRef: $predecessorSha) @include(if: $withPredecessorSha) { aheadBy behindBy }
 """
 OF_TRUNK = """
       files: target { ... on Commit { tree { oid } } }
@@ -62,6 +77,9 @@ OF_REPOSITORY = """
     }
     dependents: pullRequests(baseRefName: $branch, states: OPEN, first: 20) @include(if: $withBranch) {
       nodes { ...otherPull }
+    }
+    stack: pullRequests(headRefName: $branch, states: OPEN, last: 1) @include(if: $withBranch) {
+      nodes { ...storey1 }
     }
     predecessor: issueOrPullRequest(number: $predecessor) @include(if: $withPredecessor) {
       __typename
@@ -83,6 +101,19 @@ fragment otherPull on PullRequest {
   autoMergeRequest { enabledAt }
 }
 """
+
+
+def _storeys() -> str:
+    """Fragments that go down a stack by its bases; GraphQL has no recursion, so every storey has its own."""
+    written = []
+    for storey in range(1, MOST_STOREYS + 1):
+        below = f" ...storey{storey + 1}" if storey < MOST_STOREYS else ""
+        pulls = f"associatedPullRequests(states: [OPEN, MERGED], last: 1) {{ nodes {{ ...otherPull{below} }} }}"
+        written.append(f"fragment storey{storey} on PullRequest {{ baseRef {{ {pulls} }} }}\n")
+    return "".join(written)
+
+
+FRAGMENTS += _storeys()
 
 
 @lru_cache(maxsize=64)
@@ -121,7 +152,7 @@ def may_be_missing(path: tuple[str | int, ...]) -> bool:
     """
     if path[:1] != ("repository",) or len(path) < 2:
         return False
-    if path[1] == "trunk":
+    if path[1] in ("trunk", "branch"):
         return path[2:3] in (("toWork",), ("toPredecessor",), ("toInto",))
     name = str(path[1])
     return len(path) == 2 and (name in ("predecessor", "workCommit") or name.startswith(("object", "number")))
@@ -135,11 +166,13 @@ class LinkedNode(Message):
     number: int
     state: str
     repository: _Repository | None = None
+    blocked_by: "LinkedNodes | None" = Field(default=None, alias="blockedBy")
 
     def linked(self, home: str) -> Linked:
         """The Issue; its repository only where it is another one than `home`."""
         name = self.repository.full_name if self.repository else home
-        return Linked(self.number, self.state, None if name.lower() == home.lower() else name)
+        waits_for = self.blocked_by.linked(home) if self.blocked_by else ()
+        return Linked(self.number, self.state, None if name.lower() == home.lower() else name, waits_for)
 
 
 class LinkedNodes(Message):
@@ -175,12 +208,42 @@ class _FieldValues(Message):
     nodes: tuple[_FieldValue | None, ...] = ()
 
 
+class _Option(Message):
+    id: str
+    name: str
+
+
+class _Column(Message):
+    id: str | None = None
+    name: str | None = None
+    kind: str | None = Field(default=None, alias="dataType")
+    options: tuple[_Option, ...] = ()
+
+
+class _Columns(Message):
+    nodes: tuple[_Column | None, ...] = ()
+
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(
+            Column(node.id, node.name, node.kind, {option.name: option.id for option in node.options})
+            for node in self.nodes
+            if node is not None and node.id and node.name and node.kind in _OWN_VALUES
+        )
+
+
+_OWN_VALUES = frozenset({"SINGLE_SELECT", "TEXT", "NUMBER", "DATE", "ITERATION"})
+"""Kinds of a Project's fields that hold a value of their own; the others show what the Issue says."""
+
+
 class _Project(Message):
     number: int
     title: str = ""
+    id: str = ""
+    fields: _Columns = _Columns()
 
 
 class _ProjectItem(Message):
+    id: str = ""
     project: _Project
     values: _FieldValues = Field(default=_FieldValues(), alias="fieldValues")
 
@@ -190,7 +253,14 @@ class _ProjectItem(Message):
             for node in self.values.nodes
             if node is not None and node.field is not None and node.field.name and (value := node.value()) is not None
         ]
-        return ProjectItem(self.project.number, self.project.title, dict(named))
+        return ProjectItem(
+            number=self.project.number,
+            title=self.project.title,
+            fields=dict(named),
+            id=self.id,
+            project_id=self.project.id,
+            columns=self.project.fields.columns(),
+        )
 
 
 class ProjectItems(Message):
@@ -201,12 +271,12 @@ class ProjectItems(Message):
 
 
 class DistanceNode(Message):
-    """A comparison of the trunk (its base) with something: `aheadBy` counts what the something has over the trunk."""
+    """A comparison of a branch (its base) with something: `aheadBy` counts what the something has over the branch."""
 
     ahead: int = Field(alias="aheadBy")
     behind: int = Field(alias="behindBy")
 
-    def of_trunk(self) -> Distance:
+    def of_base(self) -> Distance:
         return Distance(ahead=self.behind, behind=self.ahead)
 
 
@@ -268,6 +338,38 @@ class OtherPullNodes(Message):
         return tuple(node.pull(home) for node in self.nodes if node is not None)
 
 
+class _Below(Message):
+    pulls: "_Storeys" = Field(alias="associatedPullRequests")
+
+
+class _Storey(OtherPullNode):
+    below: _Below | None = Field(default=None, alias="baseRef")
+
+
+class _Storeys(Message):
+    nodes: tuple[_Storey | None, ...] = ()
+
+    def found(self, home: str) -> list[OtherPull]:
+        """The upper storeys first."""
+        here = [node for node in self.nodes if node is not None]
+        further = [pull for node in here if node.below for pull in node.below.pulls.found(home)]
+        return [*(node.pull(home) for node in here), *further]
+
+
+class _Stacked(Message):
+    below: _Below | None = Field(default=None, alias="baseRef")
+
+
+class StackNodes(Message):
+    """The ticket's newest open PR with what it is stacked on."""
+
+    nodes: tuple[_Stacked | None, ...] = ()
+
+    def below(self, home: str) -> tuple[OtherPull, ...]:
+        found = {p.number: p for n in self.nodes if n and n.below for p in n.below.pulls.found(home)}
+        return tuple(found.values())
+
+
 class _PredecessorNode(Message):
     typename: Literal["Issue", "PullRequest"] = Field(alias="__typename")
     state: str
@@ -290,7 +392,17 @@ class SurroundingsOfIssue(Message):
     sub_issues: LinkedNodes = Field(default=LinkedNodes(), alias="subIssues")
     blocked_by: LinkedNodes = Field(default=LinkedNodes(), alias="blockedBy")
     blocking: LinkedNodes = LinkedNodes()
+    further: LinkedNodes = LinkedNodes()
     project_items: ProjectItems | None = Field(default=None, alias="projectItems")
+
+    def dependencies(self, home: str) -> tuple[Linked, ...]:
+        """What the Issue waits for; the first ones with what those wait for."""
+        further = {(linked.repository, linked.number): linked for linked in self.further.linked(home)}
+        return tuple(further.get((one.repository, one.number), one) for one in self.blocked_by.linked(home))
+
+
+class SurroundingsOfBranch(Message):
+    to_predecessor: DistanceNode | None = Field(default=None, alias="toPredecessor")
 
 
 class SurroundingsOfTrunk(Message):
@@ -307,6 +419,7 @@ class SurroundingsOfRepository(Message):
     work_commit: WithTree | None = Field(default=None, alias="workCommit")
     releases: OtherPullNodes = OtherPullNodes()
     dependents: OtherPullNodes = OtherPullNodes()
+    stack: StackNodes = StackNodes()
     predecessor_branches: _PredecessorBranches = Field(default=_PredecessorBranches(), alias="predecessorBranches")
 
     def surroundings(
@@ -316,12 +429,13 @@ class SurroundingsOfRepository(Message):
         home: str,
         issue: SurroundingsOfIssue | None,
         trunk: SurroundingsOfTrunk | None,
+        branch: SurroundingsOfBranch | None,
     ) -> Surroundings:
         """All of it. `answer`: the raw fields of the repository, for those whose names depend on what was asked."""
         found = issue or SurroundingsOfIssue()
         reached = trunk or SurroundingsOfTrunk()
         distances = (reached.to_into, reached.to_work, reached.to_predecessor)
-        over_into, over_work, over_predecessor = (d.of_trunk() if d else None for d in distances)
+        over_into, over_work, over_predecessor = (d.of_base() if d else None for d in distances)
         items = found.project_items
         return Surroundings(
             asked=asked,
@@ -330,13 +444,15 @@ class SurroundingsOfRepository(Message):
             trunk_over_into=over_into,
             trunk_over_work=over_work,
             trunk_over_predecessor=over_predecessor,
+            branch_over_predecessor=branch.to_predecessor.of_base() if branch and branch.to_predecessor else None,
             work_tree=self.work_commit.tree.oid if self.work_commit and self.work_commit.tree else None,
             release_pulls=self.releases.pulls(home),
             dependents=self.dependents.pulls(home),
+            below=self.stack.below(home),
             milestone=found.milestone.title if found.milestone else None,
             parent=found.parent.linked(home) if found.parent else None,
             sub_issues=found.sub_issues.linked(home),
-            blocked_by=found.blocked_by.linked(home),
+            blocked_by=found.dependencies(home),
             blocking=found.blocking.linked(home),
             project_items=items.items() if items is not None and asked.project else None,
             predecessor=self._predecessor(asked, answer.get("predecessor"), home),
