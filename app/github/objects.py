@@ -5,10 +5,11 @@ from datetime import datetime
 
 from app.domain.model import instant_text
 from app.github.access import RepositoryAccess
-from app.github.shapes import ObjectShape, read
+from app.github.shapes import CommitShape, ObjectShape, read
 from app.github.wire import Call
 from app.ledger.codec import Author
 
+_COMMIT = "/repos/{owner}/{repo}/git/commits/{sha}"
 AUTHOR = Author()
 """The same the ledger's codec computes with: the SHA is known before GitHub makes the object."""
 
@@ -33,6 +34,11 @@ class Objects(RepositoryAccess):
         person = {"name": author.name, "email": author.email, "date": instant_text(when)}
         body = {"message": message, "tree": tree, "parents": list(parents), "author": person, "committer": person}
         return await self._object("commits", body)
+
+    async def tree_of(self, commit: str) -> str:
+        """The SHA of a commit's tree. Raises NotFound and other GitHubErrors."""
+        answer = await self.session.get(_COMMIT, self._at(sha=commit))
+        return read(CommitShape, answer.body, Call("GET", _COMMIT)).tree.sha
 
     async def _object(self, kind: str, body: Mapping[str, object]) -> str:
         route = "/repos/{owner}/{repo}/git/" + kind

@@ -63,6 +63,11 @@ class Pulls(RepositoryAccess):
             return PullRefused(_why_not_opened(e), "; ".join(e.sentences))
         return read(PullShape, answer.body, Call("POST", _PULLS, writes=True)).pull()
 
+    async def pull(self, number: int) -> Pull:
+        """One pull request as GitHub shows it now: its head, base and state. Raises NotFound and other GitHubErrors."""
+        answer = await self.session.get(_PULL, self._at(number=number))
+        return read(PullShape, answer.body, Call("GET", _PULL)).pull()
+
     async def find_pulls(self, head: str, base: str, state: str = "all") -> list[Pull]:
         """The probe for `create_pull`: pull requests of exactly this head and base in this repository, newest first."""
         query = {"head": f"{self.owner}:{head}", "base": base, "state": state, "sort": "created", "direction": "desc"}

@@ -47,6 +47,11 @@ class ObjectShape(Message):
     sha: Sha
 
 
+class CommitShape(Message):
+    sha: Sha
+    tree: ObjectShape
+
+
 class RepositoryShape(Message):
     id: int
     node_id: str
