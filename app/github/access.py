@@ -8,6 +8,8 @@ from app.github.session import Session
 
 CHECK_NAME = "Agent Recovery"
 """The name of the App's check-run on a ticket's head."""
+RELEASE_CHECK_NAME = "Agent Recovery / release"
+"""The name of the App's check-run on the head of a release's pull request."""
 
 
 class RepositoryAccess:

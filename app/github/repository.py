@@ -6,14 +6,36 @@ from app.github.commit_dates import CommitDates
 from app.github.evidence import Evidence
 from app.github.history import Histories
 from app.github.issues import Issues
+from app.github.landing_evidence import LandingEvidences
+from app.github.merging import Merging
+from app.github.metadata import Metadata
 from app.github.objects import Objects
+from app.github.project_fields import ProjectFields
+from app.github.pull_edits import PullEdits
 from app.github.pulls import Pulls
 from app.github.queries import Queries
 from app.github.refs import Refs
 from app.github.smart_http import SmartHttp
 
 
-class Repository(Queries, Histories, Refs, Objects, Pulls, Comments, Issues, Checks, Evidence, CommitDates, SmartHttp):
+class Repository(
+    Queries,
+    Histories,
+    Refs,
+    Objects,
+    Pulls,
+    PullEdits,
+    LandingEvidences,
+    Merging,
+    Metadata,
+    ProjectFields,
+    Comments,
+    Issues,
+    Checks,
+    Evidence,
+    CommitDates,
+    SmartHttp,
+):
     """Given out by `GitHub.repository`. Reads are repeated when GitHub does not answer; writes are sent once, and
     raise `Unanswered` where GitHub may have carried them out unheard.
     """

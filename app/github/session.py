@@ -58,6 +58,10 @@ class Session:
         """Write by GraphQL, once. GraphQLFailed is GitHub's refusal, save where the caller knows better."""
         return await self._call(_graphql(operation, document, variables, writes=True))
 
+    async def pause(self, seconds: float) -> None:
+        """Wait for something that GitHub does in the background."""
+        await self._sleep(seconds)
+
     async def git(
         self, method: str, url: str, *, route: str, headers: Mapping[str, str], content: bytes | None = None
     ) -> bytes:
