@@ -143,7 +143,7 @@ class Service:
 
 def is_definite(refused: Refused) -> bool:
     """Whether the service surely did not and will not carry the call out."""
-    return refused.blocked.code not in (Code.UNAVAILABLE, Code.UNKNOWN_OUTCOME)
+    return refused.blocked.code not in (Code.UNAVAILABLE, Code.UNKNOWN_OUTCOME, Code.LANDING_UNRESOLVED)
 
 
 def _refusal(answer: httpx.Response) -> Blocked:

@@ -7,6 +7,7 @@ did not hear, or two of us do it: the next look sees both and keeps the oldest. 
 from app.controller.project import Projector
 from app.controller.view import View
 from app.domain.effect_report import effect_report
+from app.domain.fence_commit import Disarming
 from app.domain.handoff_marker import report_marker
 from app.domain.observation import Pull
 from app.domain.plan import AskAboutEffect, AskPerson, RestoreBranch, WarnOfGap
@@ -16,6 +17,7 @@ from app.domain.report import (
     gap_report,
     is_told_further,
     stuck_report,
+    unfenced_report,
     unrestored_report,
     where_told,
 )
@@ -32,6 +34,11 @@ class Reporter:
         """Once for each published commit: the branch could not be put back, and why."""
         edge = f"unrestored-{action.published[:12]}"
         await self._tell(view, edge, unrestored_report(view.ticket, edge, action, words, view.observation.issue))
+
+    async def tell_unfenced(self, view: View, made: Disarming, words: str) -> None:
+        """Once for each withdrawn commit: a merge could not be kept from happening, and why."""
+        edge = f"unfenced-{made.on[:12]}"
+        await self._tell(view, edge, unfenced_report(view.ticket, edge, made, words, view.observation.issue))
 
     async def ask(self, view: View, action: AskPerson) -> int:
         """Once for each edge: why the ticket waits for a person. Returns the number of writes."""

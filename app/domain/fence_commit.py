@@ -68,14 +68,18 @@ def fenced_off(record: Record, made: Disarming, sha: str, because: str) -> Recor
     """
     gone = may_still_merge(record)
     heads = (p.target.head_sha for p in gone)
-    published = record.published
+    published, projections = record.published, record.projections
     if made.takes_over and published is not None:
         published = published.model_copy(update={"sha": sha})
+    if made.takes_over and made.before != made.on:
+        # The branch was taken elsewhere or deleted, which may have closed the PR: no person's close.
+        projections = projections.model_copy(update={"reopen_pr": projections.pr_number})
     return record.model_copy(
         update={
             "open": tuple(p for p in record.open if p not in gone),
             "burned_shas": tuple(dict.fromkeys((*record.burned_shas, *(h for h in heads if h is not None)))),
             "published": published,
+            "projections": projections,
             "fence": Fence(sha=sha, on=made.on, because=because),
         }
     )

@@ -41,6 +41,8 @@ class Code(StrEnum):
     CHILD_UNFINISHED = "child_unfinished"
     CHILD_FAILED = "child_failed"
     CHILD_STALE = "child_stale"
+    LANDED = "landed"
+    LANDING_UNRESOLVED = "landing_unresolved"
     UNKNOWN_OUTCOME = "unknown_outcome"
     UNAVAILABLE = "unavailable"
 
@@ -85,6 +87,8 @@ _EXITS: dict[Code, int] = {
     Code.CHILD_UNFINISHED: Exit.CONFLICT,
     Code.CHILD_FAILED: Exit.CONFLICT,
     Code.CHILD_STALE: Exit.CONFLICT,
+    Code.LANDED: Exit.CONFLICT,
+    Code.LANDING_UNRESOLVED: Exit.UNKNOWN_EFFECT,
     Code.UNKNOWN_OUTCOME: Exit.UNKNOWN_EFFECT,
     Code.UNAVAILABLE: Exit.UNAVAILABLE,
 }

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from app.domain.fence_commit import Disarming
 from app.domain.handoff_marker import report_marker
 from app.domain.observation import Comment, Issue, Observation, Pull
 from app.domain.plan import AskPerson, RestoreBranch, WarnOfGap
@@ -48,6 +49,18 @@ def unrestored_report(ticket: TicketId, edge: str, action: RestoreBranch, words:
         f"- GitHub says: {inline(words, 300)}\n\n"
         "Remove what stands in the way (a rule for this branch, or a branch below its name) and it is put back by "
         "itself, or let the holder run `agent-recovery push`.\n"
+    )
+
+
+def unfenced_report(ticket: TicketId, edge: str, made: Disarming, words: str, issue: Issue | None) -> str:
+    """One report on a merge that could not be kept from happening: what, why, what a person can do."""
+    return (
+        f"{report_marker(ticket, edge)}\n"
+        f"{_mention(issue)}**Whether ticket #{ticket} lands is unresolved.** A merge of {made.on} was sent to GitHub, "
+        "and the branch could not be moved away from that commit.\n\n"
+        f"- Branch: {inline(made.branch, 200)}\n- GitHub says: {inline(words, 300)}\n\n"
+        "Until it is merged or the branch moves, it can still be merged. Let the App push to the branch (a rule may "
+        "stand in the way), push a commit to it, or close the PR; then repeat the command.\n"
     )
 
 

@@ -17,7 +17,7 @@ from app.domain.fence_commit import (
 )
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
 from app.domain.observation import Pull
-from app.domain.record import Fence, Lease, Permit, Published, Record, Target, Work
+from app.domain.record import Fence, Lease, Permit, Projections, Published, Record, Target, Work
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 S, F, X, BASE = "a" * 40, "f" * 40, "d" * 40, "b" * 40
@@ -111,6 +111,17 @@ def test_every_withdrawn_head_is_burned_once() -> None:
     made = disarming(record, AtPublished(S, True))
     assert made is not None
     assert fenced_off(record, made, F, "cancelled").burned_shas == (BASE, S, X)
+
+
+@pytest.mark.parametrize(
+    ("head", "reopens"),
+    [(AtPublished(S, True), None), (Foreign(S, X), None), (Tampered(S, X), 7), (Tampered(S, None), 7)],
+)
+def test_a_pull_request_that_the_tampering_may_have_closed_is_reopened(head: Head, reopens: int | None) -> None:
+    record = _with(_permit()).model_copy(update={"projections": Projections(pr_number=7)})
+    made = disarming(record, head)
+    assert made is not None
+    assert fenced_off(record, made, F, "on hold").projections == Projections(pr_number=7, reopen_pr=reopens)
 
 
 FENCED = fenced_off(_with(_permit()), Disarming("ticket/42", on=S, before=S), F, "on hold")
