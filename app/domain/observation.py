@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from app.domain.pull_acts import Act
 from app.domain.surroundings import NOT_LOOKED_AT, Surroundings
 
 
@@ -77,6 +78,14 @@ class Pull:
     """Comments of our App only, oldest first."""
     many_comments: bool = False
     """There are more comments than were read, so one that is not among `comments` may stand all the same."""
+    author: str | None = None
+    """None where the account is gone. An App's login stands without `[bot]`."""
+    reviewers: tuple[str, ...] = ()
+    """Who is asked for a review now: accounts by login, teams as `organization/team`."""
+    acts: tuple[Act, ...] = ()
+    """The newest clicks on ready and draft, edits of the base, and what was taken away, the oldest first. They and the
+    reviewers are read of the recorded PR only.
+    """
     mergeable: str | None = None
     """`MERGEABLE`, `CONFLICTING` or `UNKNOWN`, as far as GitHub has computed it; None where it was not asked."""
 
@@ -114,6 +123,10 @@ class Observation:
     """Our App's comments on the Issue itself, oldest first."""
     around: Surroundings = NOT_LOOKED_AT
     """What surrounds the ticket: dependencies, Project, base of releases, predecessor, dependents, decisions."""
+    default_head: str | None = None
+    """The commit of the default branch at which the policy file was read."""
+    of_organization: bool | None = None
+    """Whether an organization owns the repository: only then an App is shown its owner's Projects. None: not asked."""
     whereabouts: Whereabouts | None = None
     """Asked where the query named no Issue; None where it was not asked."""
 

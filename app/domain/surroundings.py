@@ -74,27 +74,25 @@ class Linked:
 
 @dataclass(frozen=True)
 class Column:
-    """A field of a Project. `kind` as GitHub names it (`SINGLE_SELECT`, `TEXT`, …); `options`: ids of a single-select
-    field's choices by their names, in the order of the board.
+    """A field of a Project. `kind` as GitHub names it (`SINGLE_SELECT`, `TEXT`, …); `options`: the choices of a
+    single-select field, in the order of the board.
     """
 
-    id: str
     name: str
     kind: str
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class ProjectItem:
-    """The Issue's line in a Project, with its values by the names of their fields: other people's text."""
+    """The Issue's line in a Project, with its values by the names of their fields: other people's text. `columns`: the
+    Project's fields that hold values of their own, whether this line has one or not.
+    """
 
     number: int
     title: str
     fields: Mapping[str, str]
-    id: str = ""
-    project_id: str = ""
     columns: tuple[Column, ...] = ()
-    """The Project's fields that hold values of their own, whether this line has one or not."""
 
 
 @dataclass(frozen=True)

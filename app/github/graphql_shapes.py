@@ -6,6 +6,7 @@ from pydantic import AwareDatetime, Field
 
 from app.domain.model import Message, Sha
 from app.domain.observation import CheckRun, Comment, Issue, Pull
+from app.github.pull_acts import ReviewRequests, Timeline, acts
 from app.github.surroundings import SurroundingsOfIssue
 
 COMMENT_FRAGMENT = """
@@ -134,8 +135,14 @@ class PullNode(Message):
     assignees: _Logins = _Logins()
     labels: _Labels | None = None
     comments: CommentPage = CommentPage()
+    author: Actor | None = None
+    requests: ReviewRequests | None = Field(default=None, alias="reviewRequests")
+    clicks: Timeline = Timeline()
+    rebased: Timeline = Timeline()
+    removed: Timeline = Timeline()
 
-    def pull(self) -> Pull:
+    def pull(self, app: str | None = None) -> Pull:
+        """The pull request. `app`: the App's own login, by which its acts are told from other people's."""
         return Pull(
             number=self.number,
             node_id=self.id,
@@ -153,6 +160,9 @@ class PullNode(Message):
             comments=self.comments.ours(),
             many_comments=len(self.comments.nodes) >= COMMENTS_READ,
             mergeable=self.mergeable,
+            author=self.author.login if self.author else None,
+            reviewers=self.requests.names() if self.requests else (),
+            acts=acts(app, self.clicks, self.rebased, self.removed),
         )
 
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from app.domain.model import Message
 from app.domain.observation import Branch, Observation, Pull
 from app.domain.surroundings import NOTHING_MORE, Asked
+from app.github import pull_acts
 from app.github import surroundings as around
 from app.github.access import CHECK_NAME, RepositoryAccess
 from app.github.errors import GraphQLFailed, GraphQLProblem
@@ -29,9 +30,11 @@ query Observe(
   $trunk: String!, $trunkRef: String!, $withTrunk: Boolean!,
   $pull: Int!, $withPull: Boolean!, $appId: Int!, $checkName: String!, %(declared)s
 ) {
+  viewer { login }
   repository(owner: $owner, name: $name) {
     databaseId
     isPrivate
+    owner { __typename }
     defaultBranchRef { name }
     policy: object(expression: $policy) { __typename ... on Blob { text isTruncated } }
     subject: issueOrPullRequest(number: $ticket) {
@@ -69,7 +72,7 @@ query Observe(
     trunk: ref(qualifiedName: $trunkRef) @include(if: $withTrunk) { name target { oid } %(of_trunk)s }
     pulls: pullRequests(headRefName: $branch, first: 10, orderBy: {field: CREATED_AT, direction: DESC})
       @include(if: $withBranch) { nodes { ...pull } }
-    recorded: pullRequest(number: $pull) @include(if: $withPull) { ...pull }
+    recorded: pullRequest(number: $pull) @include(if: $withPull) { ...pull ...acts }
     %(of_repository)s
   }
 }
@@ -78,10 +81,12 @@ fragment pull on PullRequest {
   headRepository { nameWithOwner }
   assignees(first: 20) { nodes { login } }
   labels(first: 50) { nodes { name } }
+  author { login }
   comments(first: 100) { nodes { ...comment } }
 }
 """
     + COMMENT_FRAGMENT
+    + pull_acts.FRAGMENTS
     + around.FRAGMENTS
 )
 
@@ -150,6 +155,7 @@ class Queries(RepositoryAccess):
         seen = read(_Seen, repository, Call("POST", "Observe", kind="graphql"))
         self.private = seen.private
         self.default_branch = seen.default.name if seen.default else self.default_branch
+        app = (data.get("viewer") or {}).get("login")
         recorded = seen.branch
         issue = seen.subject if isinstance(seen.subject, IssueNode) else None
         return Observation(
@@ -161,9 +167,10 @@ class Queries(RepositoryAccess):
             policy_text=seen.policy.content() if seen.policy else None,
             issue=issue.issue() if issue else None,
             is_pull_request=isinstance(seen.subject, _PullRequest),
+            of_organization=seen.owner.typename == "Organization" if seen.owner else None,
             branches=_branches(seen.named, recorded, seen.stem),
             trunk=_branch(seen.trunk),
-            pulls=_pulls(seen.recorded, seen.pulls.nodes, branch),
+            pulls=_pulls(seen.recorded, seen.pulls.nodes, branch, app),
             check_runs=recorded.target.check_runs(self.app_id, CHECK_NAME) if recorded and recorded.target else (),
             issue_comments=issue.comments.ours() if issue else (),
             around=seen.surroundings(asked, repository, self.full_name, issue, seen.trunk, seen.branch),
@@ -188,6 +195,10 @@ class _Name(Message):
     name: str
 
 
+class _Owner(Message):
+    typename: str = Field(alias="__typename")
+
+
 class _PullRequest(Message):
     typename: Literal["PullRequest"] = Field(alias="__typename")
 
@@ -202,6 +213,7 @@ class _BranchNode(RefNode, around.SurroundingsOfBranch):
 
 class _Seen(around.SurroundingsOfRepository):
     private: bool = Field(alias="isPrivate")
+    owner: _Owner | None = None
     default: _Name | None = Field(default=None, alias="defaultBranchRef")
     policy: _Policy | None = None
     subject: IssueNode | _PullRequest | None = None
@@ -217,10 +229,13 @@ def _branch(node: RefNode | None) -> Branch | None:
     return Branch(node.name, node.target.oid) if node and node.target else None
 
 
-def _pulls(recorded: PullNode | None, named: Sequence[PullNode], branch: str | None) -> tuple[Pull, ...]:
+def _pulls(
+    recorded: PullNode | None, named: Sequence[PullNode], branch: str | None, app: str | None
+) -> tuple[Pull, ...]:
     found = {node.number: node.pull() for node in named}
     if recorded is not None:
-        found.setdefault(recorded.number, recorded.pull())
+        # Asked for by its number, it came with its timeline.
+        found[recorded.number] = recorded.pull(app)
     return tuple(sorted((p for p in found.values() if p.head == branch), key=lambda p: -p.number))
 
 

@@ -84,6 +84,7 @@ class PullShape(Message):
     html_url: str = ""
     labels: tuple[Named, ...] = ()
     assignees: tuple[Account, ...] = ()
+    user: Account | None = None
 
     def pull(self) -> Pull:
         """The pull request in the domain's words; its comments were not asked for."""
@@ -101,6 +102,7 @@ class PullShape(Message):
             url=self.html_url,
             labels=tuple(label.name for label in self.labels),
             assignees=tuple(person.login for person in self.assignees),
+            author=self.user.login.removesuffix("[bot]") if self.user else None,
         )
 
 

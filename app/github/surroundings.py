@@ -37,13 +37,12 @@ OF_ISSUE = """
         further: blockedBy(first: 10) { nodes { ...linked blockedBy(first: 10) { nodes { ...linked } } } }
         projectItems(first: 10, includeArchived: false) @include(if: $withProject) {
           nodes {
-            id
             project {
-              id number title
+              number title
               fields(first: 50) {
                 nodes {
-                  ... on ProjectV2FieldCommon { id name dataType }
-                  ... on ProjectV2SingleSelectField { options { id name } }
+                  ... on ProjectV2FieldCommon { name dataType }
+                  ... on ProjectV2SingleSelectField { options { name } }
                 }
               }
             }
@@ -209,12 +208,10 @@ class _FieldValues(Message):
 
 
 class _Option(Message):
-    id: str
     name: str
 
 
 class _Column(Message):
-    id: str | None = None
     name: str | None = None
     kind: str | None = Field(default=None, alias="dataType")
     options: tuple[_Option, ...] = ()
@@ -225,9 +222,9 @@ class _Columns(Message):
 
     def columns(self) -> tuple[Column, ...]:
         return tuple(
-            Column(node.id, node.name, node.kind, {option.name: option.id for option in node.options})
+            Column(node.name, node.kind, tuple(option.name for option in node.options))
             for node in self.nodes
-            if node is not None and node.id and node.name and node.kind in _OWN_VALUES
+            if node is not None and node.name and node.kind in _OWN_VALUES
         )
 
 
@@ -238,12 +235,10 @@ _OWN_VALUES = frozenset({"SINGLE_SELECT", "TEXT", "NUMBER", "DATE", "ITERATION"}
 class _Project(Message):
     number: int
     title: str = ""
-    id: str = ""
     fields: _Columns = _Columns()
 
 
 class _ProjectItem(Message):
-    id: str = ""
     project: _Project
     values: _FieldValues = Field(default=_FieldValues(), alias="fieldValues")
 
@@ -257,8 +252,6 @@ class _ProjectItem(Message):
             number=self.project.number,
             title=self.project.title,
             fields=dict(named),
-            id=self.id,
-            project_id=self.project.id,
             columns=self.project.fields.columns(),
         )
 
