@@ -1,8 +1,10 @@
 """A GitHub that answers what a test tells it to, and a clock that moves only by sleeping."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import httpx
 import pytest
@@ -14,6 +16,8 @@ from app.github.budget import Meter
 from app.github.client import GitHub
 from app.github.clock import GitHubClock
 from app.github.repository import Repository
+
+sys.path.insert(0, str(Path(__file__).parent))  # for the world that the tests of landing share
 
 API = "https://api.github.com"
 
