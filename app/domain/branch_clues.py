@@ -9,8 +9,8 @@ from typing import Literal
 
 from app.domain.observation import Branch
 
-MOST_COMPARED = 24
-"""Comparisons that one look may ask for. A ticket that needs more is for a person."""
+MOST_TRUNKS = 6
+"""Trunks that a branch is compared with where nothing says which of them is meant."""
 MOST_CANDIDATES = 4
 """Branches of one ticket that are compared; more of them are several branches, whatever is on them."""
 MOST_BLOCKING = 5

@@ -22,6 +22,15 @@ class NothingPublished:
 
 
 @dataclass(frozen=True)
+class Unheld(NothingPublished):
+    """Nobody ever held the ticket, so nobody published anything: what stands on its branch is shown as unfenced, and
+    nothing is put back or landed, until an agent claims the ticket or a person accepts the commit.
+    """
+
+    head: str
+
+
+@dataclass(frozen=True)
 class AtPublished:
     sha: str
     fenced: bool
@@ -47,6 +56,13 @@ class Tampered:
 Head = NothingPublished | AtPublished | Foreign | Tampered
 
 
+def is_passive(record: Record) -> bool:
+    """Whether nobody ever claimed the ticket: its ledger was born because the Issue is enrolled and something had to be
+    written down.
+    """
+    return record.generation == 0 and record.child is None
+
+
 def head_of(record: Record, observation: Observation, relation: Relation | None) -> Head:
     """The state of the ticket branch. `relation` is needed exactly where the head differs from what was published
     (see `needs_relation`).
@@ -54,6 +70,8 @@ def head_of(record: Record, observation: Observation, relation: Relation | None)
     branch = observation.branch(record.work.branch) if record.work else None
     published = record.published
     if published is None:
+        if is_passive(record) and branch is not None:
+            return Unheld(branch.sha)
         return NothingPublished(branch.sha if branch else None)
     if branch is None:
         return Tampered(published.sha, None)

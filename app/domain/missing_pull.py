@@ -16,6 +16,7 @@ from enum import StrEnum
 from app.domain.branch_clues import (
     MOST_BLOCKING,
     MOST_CANDIDATES,
+    MOST_TRUNKS,
     Clues,
     Compared,
     NoCommonHistory,
@@ -65,6 +66,7 @@ class Gap(StrEnum):
     BASE_IS_NO_TRUNK = "base-is-no-trunk"
     BRANCHING_DEPENDENCIES = "branching-dependencies"
     UNRELATED = "unrelated-history"
+    PREDECESSOR_UNCLEAR = "predecessor-unclear"
 
 
 @dataclass(frozen=True)
@@ -229,16 +231,28 @@ def _may_be(c: Clues, branch: TicketBranch) -> bool:
 
 
 def _with_work(c: Clues, candidates: Sequence[TicketBranch]) -> Iterator[TicketBranch]:
-    """Those with a commit over every trunk it could go to, which no merged PR brought there already."""
-    missing = [(t.sha, b.sha) for b in candidates for t in c.trunks if (t.sha, b.sha) not in c.compared]
+    """Those with a commit over every trunk they could go to, which no merged PR brought there already."""
+    against = {b.name: _could_go_to(c, b) for b in candidates}
+    missing = [(t.sha, b.sha) for b in candidates for t in against[b.name] if (t.sha, b.sha) not in c.compared]
     if missing:
         raise _Unsettled(ToCompare(tuple(missing)))
     for branch in candidates:
         if any(p.state == "MERGED" and p.head_sha == branch.sha for p in _own(branch)):
             continue
-        beside = [c.compared[(t.sha, branch.sha)] for t in c.trunks]
+        if any(branch.sha == trunk.sha for trunk in c.trunks):
+            continue
+        beside = [c.compared[(t.sha, branch.sha)] for t in against[branch.name]]
         if not any(isinstance(one, Compared) and one.ahead == 0 for one in beside):
             yield branch
+
+
+def _could_go_to(c: Clues, branch: TicketBranch) -> tuple[Branch, ...]:
+    """The trunk that is named, or all of them where they are few enough to ask about each."""
+    named = {p.base for p in _own(branch) if p.state == "OPEN"}
+    if c.release is not None and not any(trunk.name in named for trunk in c.trunks):
+        named = {t.name for t in c.trunks if names_release(c.release.text, t.name)}
+    chosen = tuple(trunk for trunk in c.trunks if trunk.name in named)
+    return chosen or (c.trunks if len(c.trunks) <= MOST_TRUNKS else ())
 
 
 def _own(branch: TicketBranch) -> list[PullClue]:

@@ -211,6 +211,11 @@ TABLE: list[tuple[str, Clues, object]] = [
         clues(trunks=(R1, R2), compared={(ONE, WORK): NOTHING_OWN, (TRUNK_OF_TWO, WORK): ahead()}),
         NotStarted,
     ),
+    (
+        "at one of many trunks' heads",
+        clues(trunks=(*(Branch(f"release-{n}", OTHER) for n in range(3, 20)), Branch("release-2", WORK)), compared={}),
+        NotStarted,
+    ),
     ("the recorded branch is gone", clues(recorded=Recorded("42-gone", "release-1")), NotStarted),
     ("a branch that only looks alike", clues(branches=(TicketBranch("ticket/42#tmp", WORK),)), NotStarted),
     ("a child's branch", clues(branches=(TicketBranch("ticket/42.docs-1", WORK),)), NotStarted),
@@ -282,6 +287,11 @@ TABLE: list[tuple[str, Clues, object]] = [
         "several trunks and nobody says which",
         clues(trunks=(R1, R2)),
         Blocked(Gap.TRUNK_UNCLEAR, ("release-1", "release-2")),
+    ),
+    (
+        "many trunks and nobody says which",
+        clues(trunks=tuple(Branch(f"release-{n}", OTHER) for n in range(3, 20)), compared={}),
+        Blocked(Gap.TRUNK_UNCLEAR, ("release-3",)),
     ),
     ("no trunk", clues(trunks=()), Blocked(Gap.NO_TRUNK, ("no existing branch",))),
     (
