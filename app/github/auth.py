@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 import jwt
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from pydantic import AwareDatetime
 
 from app.domain.model import Message
@@ -51,7 +53,8 @@ class AppKeys:
         if not private_keys:
             raise ValueError("the App has no private key")
         self.app_id = app_id
-        self._keys = tuple(private_keys)
+        # Parsed once: PyJWT would parse the text, and test its primes, at every call. The settings tested them.
+        self._keys = tuple(_key(text) for text in private_keys)
         self._clock = clock
         self._preferred = 0
 
@@ -72,6 +75,13 @@ class AppKeys:
         claims = {"iss": str(self.app_id), "iat": int((now - JWT_BACKDATED).timestamp())}
         claims["exp"] = int((now + JWT_LIFE).timestamp())
         return f"Bearer {jwt.encode(claims, self._keys[index], algorithm='RS256')}"
+
+
+def _key(text: str) -> RSAPrivateKey:
+    key = load_pem_private_key(text.encode(), password=None, unsafe_skip_rsa_key_validation=True)
+    if not isinstance(key, RSAPrivateKey):
+        raise ValueError("the App's private key is no RSA key")
+    return key
 
 
 @dataclass(frozen=True)
