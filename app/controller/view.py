@@ -220,12 +220,13 @@ class Views:
 
     async def _compare(self, repo: Repository, record: Record, observation: Observation) -> Comparison | None:
         pair = needs_relation(record, observation)
-        return None if pair is None else await self._compared(repo, *pair)
+        return None if pair is None else await self.compared(repo, *pair)
 
     async def _contains(self, repo: Repository, sha: str, head: str) -> bool:
-        return (await self._compared(repo, sha, head)).status in ("ahead", "identical")
+        return (await self.compared(repo, sha, head)).status in ("ahead", "identical")
 
-    async def _compared(self, repo: Repository, base: str, head: str) -> Comparison:
+    async def compared(self, repo: Repository, base: str, head: str) -> Comparison:
+        """How one commit stands to another; asked once, because two commits never change. Raises GitHubError."""
         key = (repo.id, base, head)
         if key not in self._comparisons:
             try:

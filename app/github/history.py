@@ -14,6 +14,8 @@ from app.github.shapes import Account, read
 from app.github.wire import Call
 
 RECORD_FILE = "record.json"
+MESSAGE_END = 4096
+"""Characters of a compared commit's message that are kept, counted from its end."""
 
 _COMPARE = "/repos/{owner}/{repo}/compare/{+base}...{+head}"
 _HISTORY = """
@@ -74,18 +76,21 @@ class ComparedCommit:
     subject: str
     author: str
     """The GitHub login where GitHub knows one, else the name in the commit: a stranger's text."""
+    end: str = ""
+    """The end of the whole message, where its trailers are."""
 
 
 @dataclass(frozen=True)
 class Comparison:
     """`status`: `identical`, `ahead`, `behind` or `diverged`, of head against base. `commits` are those head has and
-    base lacks, oldest first, the first hundred.
+    base lacks, oldest first, the first hundred. `merge_base`: the newest commit both have; None where they have none.
     """
 
     status: str
     ahead_by: int
     behind_by: int
     commits: tuple[ComparedCommit, ...]
+    merge_base: str | None = None
 
 
 class Histories(RepositoryAccess):
@@ -122,7 +127,8 @@ class Histories(RepositoryAccess):
         answer = await self.session.get(_COMPARE, self._at(base=base, head=head), {"per_page": 100})
         shape = read(_ComparisonShape, answer.body, call)
         commits = tuple(commit.compared() for commit in shape.commits[:100])
-        return Comparison(shape.status, shape.ahead_by, shape.behind_by, commits)
+        shared = shape.merge_base.sha if shape.merge_base else None
+        return Comparison(shape.status, shape.ahead_by, shape.behind_by, commits, shared)
 
 
 class _Oid(Message):
@@ -178,7 +184,12 @@ class _CommitShape(Message):
     def compared(self) -> ComparedCommit:
         login = self.author.login if isinstance(self.author, Account) else ""
         name = login or (self.commit.author.name if self.commit.author else "")
-        return ComparedCommit(self.sha, self.commit.message.split("\n", 1)[0], name)
+        message = self.commit.message
+        return ComparedCommit(self.sha, message.split("\n", 1)[0], name, message[-MESSAGE_END:])
+
+
+class _CommitName(Message):
+    sha: Sha
 
 
 class _ComparisonShape(Message):
@@ -186,3 +197,4 @@ class _ComparisonShape(Message):
     ahead_by: int
     behind_by: int
     commits: tuple[_CommitShape, ...] = ()
+    merge_base: _CommitName | None = Field(default=None, alias="merge_base_commit")

@@ -16,6 +16,7 @@ from app.github.pulls import Pulls
 from app.github.queries import Queries
 from app.github.refs import Refs
 from app.github.smart_http import SmartHttp
+from app.github.ticket_clues import TicketClues
 
 
 class Repository(
@@ -35,6 +36,7 @@ class Repository(
     Evidence,
     CommitDates,
     SmartHttp,
+    TicketClues,
 ):
     """Given out by `GitHub.repository`. Reads are repeated when GitHub does not answer; writes are sent once, and
     raise `Unanswered` where GitHub may have carried them out unheard.
