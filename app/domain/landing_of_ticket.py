@@ -1,0 +1,157 @@
+"""What of the ticket itself stands in the way of landing: its record, its branch, its Issue, what it depends on."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from app.domain.children import active_names
+from app.domain.effect_journal import unknown
+from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
+from app.domain.landing_blocker import Blocker, BlockerCode, names
+from app.domain.policy import Policy
+from app.domain.pull_class import TicketPull
+from app.domain.record import Record
+from app.domain.situation import Situation
+from app.domain.stack import MovedOn, SamePlace, Unclear, stacking
+from app.domain.surroundings import Surroundings
+from app.domain.validation import VERIFY, Failed, judged, present, validations_of, version_of
+
+HEAD_AGAIN = timedelta(seconds=10)
+"""GitHub needs seconds to show a push in its pull request."""
+
+_DOING = {
+    "unclaimed": "nobody holds the ticket",
+    "recovering": "an agent is taking it over",
+    "working": "its holder is at work on it",
+    "waiting": "its holder waits for an answer",
+    "exhausted": "several attempts made no progress",
+}
+
+
+def is_asked_for(record: Record, sha: str) -> bool:
+    """Whether a person asked for the landing of exactly this commit."""
+    return record.landing.asked is not None and record.landing.asked.head_sha == sha
+
+
+def blockers(s: Situation) -> Iterator[Blocker]:
+    """What is in the way whatever the pull request shows."""
+    record, around = s.record, s.observation.around
+    yield from _by_people(s)
+    yield from _head(record, s.head)
+    yield from _readiness(record, s.head)
+    yield from _verified(record, s.policy, s.head, around)
+    yield from _effects(record)
+    if open_children := active_names(record):
+        reason = f"something is still to come of {len(open_children)} children: {names(open_children)}"
+        yield Blocker(BlockerCode.CHILDREN, reason, "the holder integrates each of them, or cancels it")
+    yield from _stacked(record, around)
+    if waits := [str(linked) for linked in around.blocked_by if linked.is_open]:
+        reason = f"it is blocked by {names(waits)}, still open"
+        yield Blocker(BlockerCode.BLOCKED_BY, reason, "close what blocks it, or take the dependency away")
+    if waits := [str(linked) for linked in around.sub_issues if linked.is_open]:
+        reason = f"its sub-issues {names(waits)} are still open"
+        yield Blocker(BlockerCode.SUB_ISSUES, reason, "close them, or take them out of the Issue")
+
+
+def of_its_pull(s: Situation, pull: TicketPull) -> Iterator[Blocker]:
+    """What of its own pull request's place and state is in the way."""
+    work = s.record.work
+    if work is not None and pull.base != work.trunk:
+        reason = f"the PR goes onto {names([pull.base])}, and the record says {names([work.trunk])}"
+        yield Blocker(BlockerCode.WRONG_BASE, reason, "change the PR's base, or retarget the ticket")
+    if pull.is_draft:
+        yield Blocker(BlockerCode.DRAFT, "the PR is a draft", "mark it as ready for review when it may land")
+    if isinstance(s.head, AtPublished) and pull.head_sha != s.head.sha:
+        yield Blocker(
+            BlockerCode.HEAD_MOVING,
+            f"GitHub still shows the PR at {pull.head_sha}, its branch is at {s.head.sha}",
+            "nothing: it is looked at again",
+            s.now + HEAD_AGAIN,
+        )
+
+
+def _by_people(s: Situation) -> Iterator[Blocker]:
+    record, issue = s.record, s.observation.issue
+    if record.landing.incident is not None:
+        reason = f"a merge did not go as it was meant to: {record.landing.incident}"
+        yield Blocker(BlockerCode.INCIDENT, reason, "a person looks at it and takes the ticket off hold")
+    elif record.status == "held":
+        yield Blocker(BlockerCode.HELD, "a person put the ticket on hold", "a person takes it off hold")
+    if issue is None or issue.state != "OPEN":
+        what = "is gone" if issue is None else "is closed"
+        yield Blocker(BlockerCode.ISSUE_CLOSED, f"Issue #{record.ticket} {what}", "reopen it if the work is wanted")
+
+
+def _head(record: Record, head: Head) -> Iterator[Blocker]:
+    match head:
+        case NothingPublished():
+            yield Blocker(BlockerCode.NOT_PUBLISHED, "nothing was published yet", "the holder pushes its work")
+        case Tampered():
+            reason = "the branch does not contain the published commit any more"
+            yield Blocker(BlockerCode.TAMPERED, reason, "nothing: the App puts it back and looks again")
+        case Foreign(head=foreign):
+            reason = f"the branch is at {foreign}, which the ticket's holder did not publish"
+            remedy = "the holder adopts it or puts the branch back, or a person accepts exactly this commit"
+            yield Blocker(BlockerCode.FOREIGN_HEAD, reason, remedy)
+        case AtPublished(sha=sha) if sha in record.burned_shas:
+            reason = f"{sha} was taken back while its merge was on the way, and never lands"
+            yield Blocker(BlockerCode.BURNED, reason, "the holder publishes a new commit on top of it")
+        case AtPublished(sha=sha, fenced=False):
+            who = "nobody holds the ticket now" if record.lease is None else f"generation {record.generation} did not"
+            reason = f"{sha} was published by an earlier holder; {who}"
+            remedy = "the present holder publishes it, or a person accepts exactly this commit"
+            yield Blocker(BlockerCode.UNFENCED, reason, remedy)
+
+
+def _readiness(record: Record, head: Head) -> Iterator[Blocker]:
+    if record.status in ("ready", "held") or (isinstance(head, AtPublished) and is_asked_for(record, head.sha)):
+        return
+    reason = f"it is not ready: {_DOING.get(record.status, record.status)}"
+    if record.landing.asked is not None:
+        reason += f"; a person asked for the landing of {record.landing.asked.head_sha}, which is not its head now"
+    yield Blocker(BlockerCode.NOT_READY, reason, "the holder says ready, or a person says land for this commit")
+
+
+def _verified(record: Record, policy: Policy, head: Head, around: Surroundings) -> Iterator[Blocker]:
+    if not policy.verify or not isinstance(head, AtPublished):
+        return
+    version, snapshot = version_of(policy.verify), present(record, head.sha, around)
+    # A result by tree says the same of the files and opens no gate: what lands is this commit.
+    known = {v.profile: v for v in validations_of(record) if v.validated_sha == head.sha}.get(VERIFY)
+    if known is not None and known.version == version:
+        verdict = judged(known, snapshot)
+        if isinstance(verdict, Failed):
+            reason = f"{len(verdict.checks)} of the policy's verify commands failed on {head.sha}"
+            yield Blocker(BlockerCode.VERIFY_FAILED, reason, "the holder repairs it and validates again")
+            return
+        because = getattr(verdict, "reason", None)
+        if because is None:
+            return
+    else:
+        because = "they were never run on it" if known is None else "others were run on it than the policy names now"
+    reason = f"the policy's verify commands have not passed on {head.sha}: {because}"
+    yield Blocker(BlockerCode.VERIFY_MISSING, reason, "the holder runs: agent-recovery validate verify")
+
+
+def _effects(record: Record) -> Iterator[Blocker]:
+    lost = [e.key for e in unknown(record)]
+    running = [e.key for e in record.effects if e.state == "dispatching"]
+    if lost:
+        reason = f"nobody knows how {len(lost)} effects outside Git ended: {names(lost)}"
+        yield Blocker(BlockerCode.EFFECTS, reason, "find out how they ended and say so: agent-recovery resolve")
+    if running:
+        reason = f"{len(running)} effects outside Git are on their way: {names(running)}"
+        yield Blocker(BlockerCode.EFFECTS, reason, "the holder waits for their end and notes it")
+
+
+def _stacked(record: Record, around: Surroundings) -> Iterator[Blocker]:
+    match stacking(record.checkpoint, around):
+        case SamePlace(number=number):
+            reason = f"#{number}, on which it is stacked, has not landed"
+            yield Blocker(BlockerCode.PREDECESSOR, reason, "nothing: a stack lands from the bottom")
+        case MovedOn(number=number, recorded=recorded, now=now):
+            reason = f"#{number}, on which it is stacked, is at {now} and was taken in at {recorded}"
+            remedy = "the holder takes the new state in and records it as predecessor_sha"
+            yield Blocker(BlockerCode.STALE_BASE, reason, remedy)
+        case Unclear(reason=reason):
+            remedy = "the holder records what it is stacked on: predecessor_issue_or_pr and predecessor_sha"
+            yield Blocker(BlockerCode.STALE_BASE, names([reason]), remedy)
