@@ -18,6 +18,7 @@ DEFAULT_WAIT_S = 60.0
 
 _READ = 4000
 """Characters of a text that are looked at: more is no sentence."""
+_LINES = 40
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
@@ -30,7 +31,9 @@ def plain(text: object, limit: int = 300) -> str:
 
 
 class GitHubError(Exception):
-    """A call failed. `message` is GitHub's sentence, `route` the template that was called, without its values."""
+    """A call failed. `message` is GitHub's sentence, `lines` the same where it has several, `route` the template that
+    was called, without its values.
+    """
 
     def __init__(
         self,
@@ -40,8 +43,10 @@ class GitHubError(Exception):
         request_id: str | None = None,
         documentation: str | None = None,
         route: str = "",
+        lines: Sequence[str] = (),
     ) -> None:
         self.message = plain(message)
+        self.lines = tuple(lines) or (self.message,)
         self.status = status
         self.request_id = request_id
         self.documentation = documentation
@@ -200,6 +205,7 @@ def error_of(status: int, headers: Mapping[str, str], body: Any, *, route: str, 
     message = plain(fields.get("message")) or plain(below) or f"GitHub answered {status}"
     documentation = fields.get("documentation_url")
     facts: dict[str, Any] = {
+        "lines": _lines(fields.get("message")),
         "status": status,
         "request_id": plain(headers.get("x-github-request-id"), 80) or None,
         "documentation": plain(documentation) or None,
@@ -237,6 +243,12 @@ def graphql_error(
         secondary = any("secondary" in problem.message.lower() for problem in problems)
         return RateLimited(problems[0].message, wait_s=wait, now=now, secondary=secondary, stated=stated, **facts)
     return GraphQLFailed(problems, fields.get("data"), **facts)
+
+
+def _lines(text: Any) -> tuple[str, ...]:
+    """A refusal by several rules names each on a line of its own."""
+    given = text[:_READ].splitlines()[:_LINES] if isinstance(text, str) else ()
+    return tuple(line for one in given if (line := plain(one)))
 
 
 def _rate_limit(

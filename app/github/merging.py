@@ -223,7 +223,7 @@ def _only_later(refusal: GitHubError) -> bool:
 
 
 def _refused(refusal: GitHubError) -> MergeReply:
-    words = refusal.sentences if isinstance(refusal, Validation) else (refusal.message,)
+    words = refusal.sentences if isinstance(refusal, Validation) else refusal.lines
     return MergeReply(refusal.status or 405, "\n".join(words))
 
 

@@ -1,6 +1,7 @@
 """A trunk, people, and the App's own view of the repository, on an emulated GitHub inside the test's process."""
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -73,13 +74,15 @@ class DeliveryWorld:
         found: dict[str, Any] = made.raise_for_status().json()
         return found
 
-    async def commit(self, branch: str, files: dict[str, str | None], of: str | None = None) -> str:
+    async def commit(self, branch: str, files: Mapping[str, str | None], of: str | None = None) -> str:
         """A commit by wanda on a branch, which is made from `of` where it is new."""
         if of is not None:
             at = self.emulated.git(NAME).branch(of)
             ref = {"ref": f"refs/heads/{branch}", "sha": at}
             (await self.wanda.post(f"/repos/{NAME}/git/refs", json=ref)).raise_for_status()
-        made = await self.emulated.control("POST", "/commits", repo=NAME, files=files, branch=branch, author="wanda")
+        made = await self.emulated.control(
+            "POST", "/commits", repo=NAME, files=dict(files), branch=branch, author="wanda"
+        )
         return str(made["sha"])
 
     async def report(self, sha: str, name: str, conclusion: str | None = "success") -> None:
