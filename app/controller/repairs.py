@@ -7,9 +7,9 @@ import structlog
 from app.controller.journal import Journal
 from app.controller.reporting import Reporter
 from app.controller.turn import Again
+from app.controller.upkeep import Upkeep
 from app.controller.view import View
-from app.domain.plan import AskAboutEffect, AskPerson, Plan, RemoveComment, ReopenPull, SetDraft, WarnOfGap
-from app.github.errors import GraphQLFailed
+from app.domain.plan import AskAboutEffect, AskPerson, Plan, RemoveComment, ReopenPull, WarnOfGap
 from app.github.pulls import PullRefusal, PullRefused
 from app.ledger.reading import Standing
 
@@ -22,6 +22,7 @@ class Repairs:
     def __init__(self, journal: Journal, reporter: Reporter) -> None:
         self._journal = journal
         self._reporter = reporter
+        self._upkeep = Upkeep(journal)
 
     async def carry_out(self, view: View, standing: Standing, plan: Plan) -> int | Again:
         """Writes whose own precondition guards them. Returns how many were made."""
@@ -38,9 +39,7 @@ class Repairs:
                 written += await self._reporter.warn_of_gap(view, action)
             elif isinstance(action, ReopenPull):
                 return await self._reopen(view, standing, action)
-            elif isinstance(action, SetDraft):
-                return await self._set_draft(view, standing, action)
-        return written
+        return written + await self._upkeep.carry_out(view, standing, plan)
 
     async def _reopen(self, view: View, standing: Standing, action: ReopenPull) -> Again | int:
         answer = await view.repo.reopen_pull(action.number)
@@ -55,15 +54,3 @@ class Repairs:
         record = standing.record.model_copy(update={"projections": projections})
         await self._journal.write(view, standing, record, "PR cannot be reopened", when=view.now)
         return Again("a new PR replaces the closed one")
-
-    async def _set_draft(self, view: View, standing: Standing, action: SetDraft) -> Again | int:
-        try:
-            await view.repo.set_draft(action.node_id, action.draft)
-        except GraphQLFailed as refusal:
-            log.warning("draft state not changed", ticket=view.ticket, answer=str(refusal))
-            return 0
-        projections = standing.record.projections.model_copy(update={"made_ready": not action.draft})
-        record = standing.record.model_copy(update={"projections": projections})
-        event = "PR is a draft again" if action.draft else "PR is ready for review"
-        await self._journal.write(view, standing, record, event, when=view.now)
-        return Again("the PR's draft state follows the record")

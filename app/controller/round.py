@@ -25,7 +25,7 @@ from app.controller.repairs import Repairs
 from app.controller.reporting import Reporter
 from app.controller.turn import AFTER_UNANSWERED, Again, Ended, unwritten
 from app.controller.view import View, Views, readable
-from app.domain import gates, permits
+from app.domain import gates, noting, permits
 from app.domain.decide import decide
 from app.domain.fencing import Head
 from app.domain.keys import TicketKey
@@ -35,6 +35,8 @@ from app.domain.plan import (
     Adopt,
     ForgetRefusals,
     Guarded,
+    MoveTrunk,
+    Note,
     NoteProgress,
     NoteResults,
     NoteSaved,
@@ -280,6 +282,8 @@ def _noted(record: Record, plan: Plan, now: datetime) -> Record:
         elif isinstance(action, PullIsOpen):
             noted = {"reopen_pr": None, "closed_pr": None, "pr_number": action.number}
             record = record.model_copy(update={"projections": record.projections.model_copy(update=noted)})
+        elif isinstance(action, Note | MoveTrunk):
+            record = noting.noted(record, action, now=now)
         elif isinstance(action, PullIsClosed):
             projections = record.projections.model_copy(update={"closed_pr": action.number})
             record = record.model_copy(update={"projections": projections})
@@ -317,6 +321,8 @@ def _event_of(plan: Plan) -> str:
         NoteSaved: "the holder saved",
         PullIsOpen: "PR is open",
         PullIsClosed: "PR closed by a person",
+        MoveTrunk: "the ticket goes to another trunk",
+        Note: "noted what others did",
         ForgetRefusals: "what was refused is not needed any more",
     }
     return next((names[type(a)] for a in plan if type(a) in names), "noted")

@@ -12,13 +12,15 @@ from collections.abc import Iterator
 from app.domain import gates, permits
 from app.domain.checkpoint_gap import overdue, telling
 from app.domain.child_changes import with_results
+from app.domain.drafts import decide_draft
 from app.domain.effect_report import settling
 from app.domain.external_id import parse
 from app.domain.fencing import AtPublished, Foreign, NothingPublished, Tampered
 from app.domain.handoff_marker import marker_of
 from app.domain.lease import liveness, past
-from app.domain.observation import Observation
+from app.domain.observation import Observation, Pull
 from app.domain.plan import (
+    Action,
     Adopt,
     CreateCheckRun,
     CreateComment,
@@ -35,7 +37,6 @@ from app.domain.plan import (
     ReopenPull,
     RestoreBranch,
     SealTail,
-    SetDraft,
     StampLease,
     Wait,
     WarnOfGap,
@@ -234,16 +235,14 @@ def _check_runs_of(record: Record, observation: Observation, head: str) -> Itera
                 yield run.id, p.generation
 
 
-def _draft(s: Situation) -> Iterator[SetDraft]:
+def _draft(s: Situation) -> Iterator[Action]:
+    pull = _known_pull(s)
+    if pull is not None:
+        yield from decide_draft(s.record, pull, s.head, s.policy.draft_label, now=s.now)
+
+
+def _known_pull(s: Situation) -> Pull | None:
+    """The ticket's PR, open and recorded, so that its timeline was read with it."""
     pull = ticket_pull(s.record, s.observation)
-    if pull is None or pull.state != "OPEN" or not isinstance(s.head, AtPublished | Foreign):
-        return
-    # A child that completed holds no lease any more: what it published under its last one is what it gave.
-    completed = s.record.status == "completed" and isinstance(s.head, AtPublished)
-    ready = completed or (s.record.status == "ready" and isinstance(s.head, AtPublished) and s.head.fenced)
-    made_ready = s.record.projections.made_ready
-    # Once an edge each: what a person clicks afterwards is never fought over.
-    if ready and pull.is_draft and not made_ready:
-        yield SetDraft(pull.number, pull.node_id, False, "the holder says the work is ready")
-    if not ready and not pull.is_draft and made_ready:
-        yield SetDraft(pull.number, pull.node_id, True, "work on the ticket goes on")
+    is_known = pull is not None and pull.state == "OPEN" and pull.number == s.record.projections.pr_number
+    return pull if is_known else None

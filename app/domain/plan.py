@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from app.domain.landing_evidence import Method
-from app.domain.record import Permit, PermitKind, Target
+from app.domain.record import Board, Carried, Drafting, Permit, PermitKind, Target
 
 
 @dataclass(frozen=True)
@@ -177,6 +177,75 @@ class SetDraft:
 
 
 @dataclass(frozen=True)
+class Note:
+    """Write down what was seen or done about the PR's draft state, its metadata or the ticket's line on the board."""
+
+    value: Drafting | Carried | Board
+    reason: str
+
+
+@dataclass(frozen=True)
+class MoveTrunk:
+    """Write down that the ticket goes to another trunk: a person moved it on the board, or edited its PR's base."""
+
+    trunk: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class LinkIssue:
+    """Put the line that names the Issue before the rest of the PR's text, which stays as it is."""
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Assign:
+    number: int
+    logins: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class AddLabels:
+    """Put labels that the repository has onto the PR."""
+
+    number: int
+    labels: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class RemoveLabel:
+    """Take away a label that the App itself put onto the PR."""
+
+    number: int
+    label: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class AskOwners:
+    """Ask the owners of the changed files for their review, as CODEOWNERS of `base` names them; once for a PR."""
+
+    number: int
+    base: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class SetBoardStatus:
+    """Set the ticket's line in a Project: `field` to the option `value`, in place of `before`."""
+
+    project: int
+    field: str
+    value: str
+    before: str | None
+    reason: str
+
+
+@dataclass(frozen=True)
 class Merge:
     """Merge the PR with exactly this head into exactly this base."""
 
@@ -281,6 +350,14 @@ Action = (
     | NoteProgress
     | NoteResults
     | SetDraft
+    | Note
+    | MoveTrunk
+    | LinkIssue
+    | Assign
+    | AddLabels
+    | RemoveLabel
+    | AskOwners
+    | SetBoardStatus
     | Wait
 )
 Plan = tuple[Action, ...]

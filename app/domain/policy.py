@@ -190,6 +190,9 @@ class Policy(_Part):
         default=timedelta(days=90), description="how long a finished ticket's ledger is kept in full"
     )
     landing: LandingPolicy = LandingPolicy()
+    draft_label: Name | None = Field(
+        default=None, description="put onto the PR of a ticket in work where the repository's plan has no drafts"
+    )
     protected_paths: tuple[Name, ...] = Field(
         default=(".github/**", ".claude/**", ".mcp.json", "AGENTS.md", "CLAUDE.md", ".githooks/**", ".husky/**"),
         description="files whose change needs a person before landing",

@@ -154,6 +154,51 @@ class CheckRunRef(Stored):
     generation: int
 
 
+class Drafting(Stored):
+    """What is known of the PR's draft state beyond the state itself. `clicked`: the newest click of somebody else that
+    was taken note of. `by`: who clicked, where their word stands against what the record asks for; `ready`: what the
+    record asked for then, for their word stands until it asks for the other state. `refused` and `refused_at`: what
+    GitHub would not do, and when; `unsupported`: because the repository's plan has no drafts. `label`: the label that
+    says it instead, where the App put one.
+    """
+
+    clicked: str | None = None
+    by: str | None = None
+    ready: bool = False
+    refused: Literal["draft", "ready"] | None = None
+    refused_at: Instant | None = None
+    unsupported: bool = False
+    label: str | None = None
+
+
+class Carried(Stored):
+    """What the App put onto the ticket's PR, so that what a person takes away again stays away. `base_act`: the newest
+    edit of the base by somebody else that was taken note of; `base_by`: who made it, where their word stands against
+    the recorded trunk, which was `base_trunk` then. `owners_asked`: the owners of the changed files were asked for
+    their review, or there was nobody to ask.
+    """
+
+    linked: bool = False
+    assigned: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    owners_asked: bool = False
+    base_act: str | None = None
+    base_by: str | None = None
+    base_trunk: str | None = None
+
+
+class Board(Stored):
+    """What is known of the ticket's line in the organization's Project. `release`: the target release as it was last
+    acted on; None until it was seen. `status`: the option the App wanted last, and brought there or found there;
+    `before`: what stood there then. `moved`: what a person set instead, which stands until the ticket's status changes.
+    """
+
+    release: str | None = None
+    status: str | None = None
+    before: str | None = None
+    moved: str | None = None
+
+
 class Projections(Stored):
     """Where the readable images of this record stand on GitHub: results of permits."""
 
@@ -166,8 +211,9 @@ class Projections(Stored):
     """A PR that a person closed while its branch stood: what happens to the branch afterwards is that person's."""
     replaced_pr: int | None = None
     """The PR that `pr_number` replaces, because GitHub refused to reopen it."""
-    made_ready: bool = False
-    """The App itself marked the PR as ready for review. What a person clicked is never taken back."""
+    drafting: Drafting = Drafting()
+    carried: Carried = Carried()
+    board: Board = Board()
 
 
 class Work(Stored):
@@ -198,6 +244,9 @@ class Ended(Stored):
     because: Literal["merged", "issue_closed", "issue_gone", "command"]
     at: Instant
     nonce: str | None = None
+    by: str | None = None
+    """The person whose command it was, and what that person said."""
+    reason: str | None = None
 
 
 class Pruned(Stored):
@@ -207,6 +256,24 @@ class Pruned(Stored):
 
     at: Instant
     sequence: int
+
+
+class Held(Stored):
+    """A person put the ticket on hold. `before`: the status that comes back when it is taken off hold."""
+
+    by: str
+    at: Instant
+    before: Status
+    reason: str | None = None
+
+
+class Moving(Stored):
+    """A person moved the ticket to another trunk; the base of its PR follows from `base_from` to `base_to`."""
+
+    base_from: str
+    base_to: str
+    by: str
+    at: Instant
 
 
 class AskedToLand(Stored):
@@ -290,6 +357,8 @@ class Record(Stored):
     burned_shas: tuple[Sha, ...] = ()
     landing: Landing = Landing()
     fence: Fence | None = None
+    held: Held | None = None
+    moving: Moving | None = None
     projections: Projections = Projections()
 
     @property

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from app.domain.plain_text import cut, one_line
-from app.domain.record import CheckRunRef, Permit, Record
+from app.domain.record import Carried, CheckRunRef, Drafting, Permit, Record
 
 REASON_BYTES = 200
 
@@ -84,7 +84,7 @@ def _noted(record: Record, permit: Permit, number: int) -> dict[str, Any]:
         update: dict[str, Any] = {"pr_number": number, "reopen_pr": None, "replaced_pr": replaced}
         if at.pr_number != number:
             # A new PR starts as a draft of our own making, without a handoff comment.
-            update |= {"comment_id": None, "made_ready": False}
+            update |= {"comment_id": None, "drafting": Drafting(), "carried": Carried()}
         checkpoint = record.checkpoint.model_copy(update={"pr_number": number})
         return {"projections": at.model_copy(update=update), "checkpoint": checkpoint}
     if permit.kind == "comment_create":

@@ -25,7 +25,7 @@ from app.domain.plan import (
     Wait,
 )
 from app.domain.policy import Policy
-from app.domain.record import Lease, Permit, Projections, Published, Record, Target, Work
+from app.domain.record import Drafting, Lease, Permit, Projections, Published, Record, Target, Work
 from app.domain.situation import Situation
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -87,7 +87,7 @@ def situations(draw: st.DrawFn) -> Situation:
         projections=Projections(
             pr_number=draw(st.sampled_from([None, 50])),
             reopen_pr=draw(st.sampled_from([None, 50])),
-            made_ready=draw(st.booleans()),
+            drafting=draw(st.sampled_from([Drafting(), Drafting(by="ann", ready=True, clicked="c")])),
         ),
     )
     issue = Issue(42, "t", "", draw(st.sampled_from(["OPEN", "OPEN", "CLOSED"])), "ann")

@@ -7,7 +7,7 @@ import pytest
 
 from app.domain.life_cycle import ended, ending
 from app.domain.observation import Branch, Issue, Observation, Pull
-from app.domain.record import Attempts, Ended, Lease, Permit, Projections, Published, Record, Target, Work
+from app.domain.record import Attempts, Drafting, Ended, Lease, Permit, Projections, Published, Record, Target, Work
 from app.domain.returning import may_return, returned
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -28,7 +28,7 @@ RECORD = Record(
     ),
     work=Work(branch="ticket/42", trunk="release-1", base_sha=BASE),
     published=Published(sha=HEAD, generation=3, nonce="n"),
-    projections=Projections(pr_number=50, comment_id=7, made_ready=True),
+    projections=Projections(pr_number=50, comment_id=7, drafting=Drafting(by="ann")),
     attempts=Attempts(count=2),
     open=(Permit(id="p", kind="pr_create", target=Target(head="ticket/42", base="release-1"), author="x", round="r"),),
     burned_shas=(OTHER,),

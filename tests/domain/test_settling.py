@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from app.domain.checkpoint import Checkpoint
-from app.domain.record import CheckRunRef, Permit, PermitKind, Projections, Record, Target
+from app.domain.record import CheckRunRef, Drafting, Permit, PermitKind, Projections, Record, Target
 from app.domain.settling import REASON_BYTES, Declined, Made, NotSent, Result, Unknown, settle
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -83,7 +83,9 @@ def test_a_comment_and_a_check_run_are_noted_by_id() -> None:
 
 def test_a_new_pull_request_starts_without_comment_and_as_a_draft() -> None:
     pull = _permit("pr_create")
-    before = _record(pull, projections=Projections(comment_id=4, made_ready=True), checkpoint=Checkpoint(objective="o"))
+    before = _record(
+        pull, projections=Projections(comment_id=4, drafting=Drafting(by="ann")), checkpoint=Checkpoint(objective="o")
+    )
     after = settle(before, [Made(pull, 9)])
     assert after.projections == Projections(pr_number=9)
     assert (after.checkpoint.pr_number, after.checkpoint.objective) == (9, "o")
@@ -91,7 +93,7 @@ def test_a_new_pull_request_starts_without_comment_and_as_a_draft() -> None:
 
 def test_a_pull_request_found_to_be_the_known_one_keeps_its_comment() -> None:
     pull = _permit("pr_create")
-    known = Projections(pr_number=9, comment_id=4, made_ready=True)
+    known = Projections(pr_number=9, comment_id=4, drafting=Drafting(by="ann"))
     assert settle(_record(pull, projections=known), [Made(pull, 9)]).projections == known
 
 

@@ -161,7 +161,8 @@ def _differs(facts: Facts, record: Record, pull: Pull) -> Iterator[str]:
         pull.state == "OPEN"
         and not pull.is_draft
         and record.status not in ("ready", *FINISHED)
-        and record.projections.made_ready
+        and record.projections.drafting.by is None
+        and not record.projections.drafting.unsupported
     ):
         yield f"it is marked as ready for review, and the ledger calls the ticket {record.status}"
 

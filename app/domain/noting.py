@@ -1,0 +1,23 @@
+"""Writing down in the record what was seen about a PR or a board, and that a ticket goes to another trunk."""
+
+from datetime import datetime
+
+from app.domain.derived import derived
+from app.domain.plan import MoveTrunk, Note
+from app.domain.record import Board, Carried, Drafting, Record
+
+
+def noted(record: Record, action: Note | MoveTrunk, *, now: datetime) -> Record:
+    """The record with it."""
+    if isinstance(action, Note):
+        return with_value(record, action.value)
+    if record.work is None:
+        return record
+    moved = record.model_copy(update={"work": record.work.model_copy(update={"trunk": action.trunk})})
+    return moved.model_copy(update={"checkpoint": derived(moved, moved.checkpoint, now=now)})
+
+
+def with_value(record: Record, value: Drafting | Carried | Board) -> Record:
+    """The record with one part of what is known of its images replaced."""
+    name = "drafting" if isinstance(value, Drafting) else "carried" if isinstance(value, Carried) else "board"
+    return record.model_copy(update={"projections": record.projections.model_copy(update={name: value})})
