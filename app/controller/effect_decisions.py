@@ -28,7 +28,7 @@ class Decision(Protocol):
 
 
 class EffectDecisions:
-    """Persons' decisions about effects of tickets in progress."""
+    """Persons' decisions about effects, of ended tickets too: what ended with them is still to be found out."""
 
     def __init__(self, views: Views, journal: Journal) -> None:
         self._views = views
@@ -42,16 +42,12 @@ class EffectDecisions:
                 raise Refused(frozen_refusal(view))
             require_writable(view)
             standing = view.standing
-            if standing is None or standing.place != "active" or standing.unborn:
-                raise Refused(
-                    Blocked(
-                        Code.NOT_FOUND, f"#{ticket} is no ticket in progress", "check the repository and the number"
-                    )
-                )
+            if standing is None or standing.unborn:
+                raise Refused(Blocked(Code.NOT_FOUND, f"#{ticket} is no ticket", "check the repository and the number"))
             noted = decision(standing.record, now=view.now)
             if isinstance(noted, Blocked):
                 raise Refused(noted)
-            outcome = await self._journal.write(view, standing, noted.record, event, when=view.now)
+            outcome = await self._journal.write(view, standing, noted.record, event, when=view.now, to=standing.place)
             if isinstance(outcome, Journaled):
                 return state_of(noted.effect)
             if isinstance(outcome, Undecided):

@@ -9,7 +9,7 @@ from app.domain.effect import EffectResult, needs_approval
 from app.domain.effect_journal import Noted, find, put
 from app.domain.model import instant_text
 from app.domain.outcome import Blocked, Code
-from app.domain.record import Record
+from app.domain.record import TERMINAL, Record
 
 
 def approved(record: Record, key: str, *, by: str, now: datetime) -> Noted | Blocked:
@@ -17,6 +17,12 @@ def approved(record: Record, key: str, *, by: str, now: datetime) -> Noted | Blo
     person knows what it is; approvals of earlier generations are void and go.
     """
     effect = find(record, key)
+    if record.status in TERMINAL:
+        return Blocked(
+            Code.NOT_FOUND,
+            f"the ticket is {record.status}: nobody is left who could do the effect {key}",
+            "recover the ticket first, where it is to go on",
+        )
     if effect is None or effect.state != "intended":
         known = f"it is {effect.state}" if effect is not None else "no holder intends it"
         return Blocked(
@@ -34,7 +40,9 @@ def approved(record: Record, key: str, *, by: str, now: datetime) -> Noted | Blo
 
 
 def resolved(record: Record, key: str, *, done: bool, by: str, now: datetime) -> Noted | Blocked:
-    """The person `by` found out how an unknown effect ended: it happened, or it did not and never will."""
+    """The person `by` found out how an unknown effect ended: it happened, or it did not and never will. That is said of
+    an ended ticket's effect, too: its key is never forgotten.
+    """
     effect = find(record, key)
     if effect is None:
         return Blocked(

@@ -49,6 +49,14 @@ def test_there_is_nothing_to_approve(before: Record, key: str, code: Code) -> No
     assert answer.code is code
 
 
+def test_of_an_ended_ticket_nothing_is_approved_and_what_is_unknown_is_still_resolved() -> None:
+    over = record(state="unknown").model_copy(update={"status": "cancelled"})
+    answer = approved(record().model_copy(update={"status": "landed"}), "prod", by="olive", now=NOW)
+    assert isinstance(answer, Blocked)
+    assert "landed" in answer.reason
+    assert isinstance(resolved(over, "prod", done=True, by="olive", now=NOW), Noted)
+
+
 @pytest.mark.parametrize(("done", "state"), [(True, "confirmed"), (False, "failed_no_effect")])
 def test_a_person_says_how_an_unknown_effect_ended(done: bool, state: str) -> None:
     answer = resolved(record(state="unknown"), "prod", done=done, by="olive", now=NOW)

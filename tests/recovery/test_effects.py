@@ -215,3 +215,19 @@ async def test_a_persons_word_settles_what_nobody_knows_and_the_comment_says_it_
         "acme", "shop", 9999, "effect mail resolved", lambda r, now: decision(r, now=now)
     )
     await refused(Code.NOT_FOUND, gone)
+
+
+async def test_what_a_cancelled_ticket_left_unknown_is_still_found_out_by_a_person(world: LoopWorld) -> None:
+    agent = await holder(world)
+    await agent.intend("mail", "tag")
+    await agent.go("mail")
+    closed = {"state": "closed", "state_reason": "not_planned"}
+    world.http.patch(f"/repos/{REPO}/issues/{world.ticket}", json=closed).raise_for_status()
+    await world.settle(agent.controller)
+    decision = partial(resolved, key="mail", done=True, by="olive")
+    state = await agent.controller.decide_effect("acme", "shop", world.ticket, "effect mail resolved", decision)
+    assert (state.state, state.by) == ("confirmed", "person")
+    view = await agent.controller._views.look("acme", "shop", world.ticket)
+    assert view.standing is not None
+    assert view.standing.place == "done"
+    assert [(e.key, e.state) for e in view.standing.record.effects] == [("mail", "confirmed")]
