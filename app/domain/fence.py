@@ -6,6 +6,7 @@ ownership protocol, R15). Numbers of one lease's requests only rise (R16).
 """
 
 from app.domain.fencing import AtPublished, Foreign, Head
+from app.domain.hold import why_held
 from app.domain.outcome import Blocked, Code
 from app.domain.record import FINISHED, TERMINAL, Answered, Lease, Record
 from app.domain.ticket_id import TicketId
@@ -34,7 +35,11 @@ def present_lease(record: Record, claims: Claims, *, repository_id: int, ticket:
         )
     if record.status == "held":
         return Blocked(
-            Code.HELD, "a person has put the ticket on hold", "wait until it is taken off hold", retryable=True
+            Code.HELD,
+            why_held(record),
+            "stop, and keep what you have: nothing is taken from you, and the same call passes once it is off hold",
+            retryable=True,
+            generation=record.generation,
         )
     return lease
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.domain.checkpoint import Checkpoint
+from app.domain.hold import why_held
 from app.domain.lease import Dead, Live, Nobody, Suspect, liveness, past
 from app.domain.model import instant_text
 from app.domain.outcome import Blocked, Code
@@ -186,8 +187,9 @@ def _stands_still(record: Record, by_person: bool) -> Blocked | None:
     if record.status == "held":
         return Blocked(
             Code.HELD,
-            "a person has put the ticket on hold",
-            "ask the person who put it on hold",
+            why_held(record),
+            f"ask that person; the operator takes it off hold: `agent-recovery unhold OWNER/NAME --ticket "
+            f"{record.ticket_id} --by LOGIN`",
             generation=record.generation,
         )
     return None

@@ -41,6 +41,7 @@ class Code(StrEnum):
     CHILD_UNFINISHED = "child_unfinished"
     CHILD_FAILED = "child_failed"
     CHILD_STALE = "child_stale"
+    MODE_REPAIR = "mode_repair"
     LANDED = "landed"
     LANDING_UNRESOLVED = "landing_unresolved"
     UNKNOWN_OUTCOME = "unknown_outcome"
@@ -87,6 +88,7 @@ _EXITS: dict[Code, int] = {
     Code.CHILD_UNFINISHED: Exit.CONFLICT,
     Code.CHILD_FAILED: Exit.CONFLICT,
     Code.CHILD_STALE: Exit.CONFLICT,
+    Code.MODE_REPAIR: Exit.GATE_CLOSED,
     Code.LANDED: Exit.CONFLICT,
     Code.LANDING_UNRESOLVED: Exit.UNKNOWN_EFFECT,
     Code.UNKNOWN_OUTCOME: Exit.UNKNOWN_EFFECT,

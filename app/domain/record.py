@@ -267,15 +267,6 @@ class Held(Stored):
     reason: str | None = None
 
 
-class Moving(Stored):
-    """A person moved the ticket to another trunk; the base of its PR follows from `base_from` to `base_to`."""
-
-    base_from: str
-    base_to: str
-    by: str
-    at: Instant
-
-
 class AskedToLand(Stored):
     """A person asked for the landing of exactly this head."""
 
@@ -358,7 +349,6 @@ class Record(Stored):
     landing: Landing = Landing()
     fence: Fence | None = None
     held: Held | None = None
-    moving: Moving | None = None
     projections: Projections = Projections()
 
     @property

@@ -1,0 +1,290 @@
+"""What each word of a person makes of the record, and what it is refused with."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+
+from app.domain import gates, person_verbs
+from app.domain.effect import Effect
+from app.domain.fence import present_lease
+from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
+from app.domain.observation import Branch, Issue, Observation, Pull
+from app.domain.outcome import Blocked, Code
+from app.domain.person_verbs import Grounds, Heard, Verb, accept, cancel, hold, land, retarget, takeover, unhold
+from app.domain.policy import Mode, Policy
+from app.domain.pull_acts import Act
+from app.domain.record import (
+    AskedToLand,
+    Attempts,
+    Held,
+    Intent,
+    Landing,
+    Lease,
+    Projections,
+    Published,
+    Record,
+    Work,
+)
+from app.domain.token import Claims
+from app.domain.validation import present, shown
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+S, X, BASE, TRUNK2 = "a" * 40, "d" * 40, "b" * 40, "c" * 40
+LEASE = Lease(
+    generation=3,
+    nonce="n",
+    holder="agent",
+    login="ann",
+    claim_id_hash="h",
+    granted_at=NOW - timedelta(hours=1),
+    expires_at=NOW + timedelta(minutes=5),
+)
+RECORD = Record(
+    ticket=42,
+    sequence=9,
+    status="ready",
+    generation=3,
+    lease=LEASE,
+    work=Work(branch="ticket/42", trunk="release-1", base_sha=BASE),
+    published=Published(sha=S, generation=3, nonce="n"),
+    projections=Projections(pr_number=7),
+    attempts=Attempts(count=2),
+)
+PULL = Pull(7, "PR_7", "OPEN", False, "Apples", "", "ticket/42", S, "release-1", "acme/shop")
+SEEN = Observation(NOW, 1, "acme", "shop", "main", None, Issue(42, "Apples", "", "OPEN", "ann"), pulls=(PULL,))
+POLICY = Policy(mode=Mode.FULL)
+FENCED = AtPublished(S, True)
+GROUNDS = Grounds(RECORD, FENCED, SEEN, POLICY)
+CHECKED = {"profile": "verify", "version": "1", "validated_sha": S, "completed": ["tests"], "deterministic": True}
+ASKED = Landing(asked=AskedToLand(by="bob", at=NOW, head_sha=S))
+
+
+def _grounds(record: Record = RECORD, head: Head = FENCED, **changes: Any) -> Grounds:
+    return replace(GROUNDS, record=record, head=head, **changes)
+
+
+def _record(**changes: Any) -> Record:
+    return RECORD.model_copy(update=changes)
+
+
+def _heard(answer: Heard | Blocked) -> Record:
+    assert isinstance(answer, Heard), answer
+    return answer.record
+
+
+HELD = _heard(hold(_grounds(), by="wanda", reason="wait for QA"))
+MERGED = replace(SEEN, pulls=(replace(PULL, state="MERGED"),))
+EVERY: dict[str, Verb] = {
+    "hold": partial(hold, by="wanda", reason=None),
+    "cancel": partial(cancel, by="wanda", reason=None),
+    "takeover": partial(takeover, by="wanda"),
+    "retarget": partial(retarget, by="wanda", to="release-2"),
+    "land": partial(land, by="wanda", sha=S),
+    "accept": partial(accept, by="wanda", sha=S),
+}
+FIRST_STOPS: list[tuple[str, Callable[[], Grounds], Code]] = [
+    *((verb, lambda: _grounds(_record(status="landed", lease=None)), Code.LANDED) for verb in EVERY),
+    *((verb, lambda: _grounds(observation=MERGED), Code.LANDED) for verb in EVERY),
+    *((verb, lambda: _grounds(HELD), Code.HELD) for verb in ("takeover", "retarget", "land", "accept")),
+    *((verb, lambda: _grounds(_record(status="abandoned")), Code.ENDED) for verb in EVERY),
+    *((verb, lambda: _grounds(_record(child="docs-1")), Code.USAGE) for verb in ("cancel", "retarget", "land")),
+    ("hold", lambda: _grounds(_record(child="docs-1", status="completed")), Code.ENDED),
+]
+
+
+@pytest.mark.parametrize(("verb", "grounds", "code"), FIRST_STOPS)
+def test_what_stops_a_word_before_anything_else(verb: str, grounds: Callable[[], Grounds], code: Code) -> None:
+    refused = EVERY[verb](grounds())
+    assert isinstance(refused, Blocked)
+    assert refused.code is code
+    assert refused.remedy
+
+
+def test_on_hold_the_status_is_kept_for_later_and_what_was_asked_to_land_is_not() -> None:
+    after = _heard(hold(_grounds(_record(landing=ASKED)), by="wanda", reason="wait for\nQA  ghp_" + "a" * 36))
+    assert (after.status, after.lease, after.landing.asked) == ("held", LEASE, None)
+    assert after.held is not None
+    assert (after.held.by, after.held.before) == ("wanda", "ready")
+    assert after.held.reason == "wait for QA [redacted:github-token]"
+
+
+def test_a_hold_refuses_claims_and_the_holder_in_the_words_of_the_person() -> None:
+    claims = Claims(1, 42, 3, "n")
+    for answer in (
+        gates.may_claim(HELD, POLICY, now=NOW + timedelta(days=1), observed_generation=3, login="bob", by_person=True),
+        present_lease(HELD, claims, repository_id=1, ticket=42),
+    ):
+        assert isinstance(answer, Blocked)
+        assert answer.code is Code.HELD
+        assert "wanda put the ticket on hold" in answer.reason
+        assert "wait for QA" in answer.reason
+
+
+@pytest.mark.parametrize("before", ["unclaimed", "recovering", "working", "waiting", "ready"])
+def test_off_hold_the_status_comes_back_and_the_ticket_is_fresh(before: str) -> None:
+    record = _record(status=before, lease=None if before == "unclaimed" else LEASE)
+    on_hold = _heard(hold(_grounds(record), by="wanda", reason=None))
+    later = replace(SEEN, now=NOW + timedelta(days=2))
+    after = _heard(unhold(_grounds(on_hold, observation=later), by="bob"))
+    assert (after.status, after.held, after.attempts.count) == (before, None, 0)
+    assert after.intent == Intent(by="bob", at=later.now)
+    assert after.lease is None or after.lease.expires_at == later.now + POLICY.lease.ttl
+
+
+def test_a_hold_of_the_service_itself_has_a_way_back_too() -> None:
+    record = _record(status="held", landing=Landing(incident="merged into another base"))
+    after = _heard(unhold(_grounds(record), by="bob"))
+    assert (after.status, after.landing.incident) == ("working", None)
+
+
+@pytest.mark.parametrize(
+    ("verb", "record", "head"),
+    [
+        (partial(hold, by="bob", reason="again"), HELD, AtPublished(S, True)),
+        (partial(unhold, by="bob"), RECORD, AtPublished(S, True)),
+        (partial(cancel, by="bob", reason=None), _record(status="cancelled", lease=None), AtPublished(S, True)),
+        (partial(takeover, by="bob"), _record(status="unclaimed", lease=None), AtPublished(S, False)),
+        (partial(retarget, by="bob", to="release-1"), RECORD, AtPublished(S, True)),
+        (partial(land, by="bob", sha=S), _record(landing=ASKED), AtPublished(S, True)),
+        (partial(accept, by="bob", sha=S), RECORD, AtPublished(S, False)),
+    ],
+)
+def test_the_same_word_again_changes_nothing_and_is_answered(verb: Verb, record: Record, head: Head) -> None:
+    grounds = _grounds(record, head, branch=Branch("release-1", BASE))
+    answer = verb(grounds)
+    assert isinstance(answer, Heard)
+    assert answer.record == record
+    assert answer.because == ""
+    assert answer.answer
+
+
+def test_a_cancelled_ticket_says_who_and_why_and_its_running_effects_are_unknown() -> None:
+    running = Effect(
+        key="mail", kind="notify", state="dispatching", generation=3, nonce="n", login="ann", intended_at=NOW
+    )
+    answer = cancel(_grounds(_record(effects=(running,), landing=ASKED)), by="wanda", reason="not any more")
+    assert isinstance(answer, Heard)
+    assert answer.to == "done"
+    after = answer.record
+    assert (after.status, after.lease, after.landing.asked) == ("cancelled", None, None)
+    assert after.ended is not None
+    assert (after.ended.because, after.ended.by, after.ended.reason) == ("command", "wanda", "not any more")
+    assert [e.state for e in after.effects] == ["unknown"]
+    passed = gates.may_claim(after, POLICY, now=NOW, observed_generation=3, login="bob")
+    assert isinstance(passed, Blocked)
+    assert passed.code is Code.ENDED
+
+
+def test_a_ticket_on_hold_can_be_cancelled() -> None:
+    after = _heard(cancel(_grounds(HELD), by="wanda", reason=None))
+    assert (after.status, after.held) == ("cancelled", None)
+
+
+def test_a_takeover_ends_a_live_lease_and_the_next_claim_passes_at_once() -> None:
+    after = _heard(takeover(_grounds(_record(landing=ASKED)), by="wanda"))
+    assert (after.status, after.lease, after.generation, after.landing.asked) == ("unclaimed", None, 4, None)
+    assert after.published == RECORD.published
+    assert after.published_now is None
+    stale = present_lease(after, Claims(1, 42, 3, "n"), repository_id=1, ticket=42)
+    assert isinstance(stale, Blocked)
+    assert stale.code is Code.STALE_GENERATION
+    passed = gates.may_claim(after, POLICY, now=NOW, observed_generation=4, login="bob")
+    assert isinstance(passed, gates.Pass)
+    assert (passed.attempts_after, passed.interrupted) == (1, False)
+
+
+def test_the_pull_request_follows_a_ticket_to_another_trunk() -> None:
+    edited = Act("BRE_1", "base", "bob", False, NOW - timedelta(minutes=1), "release-1")
+    seen = replace(SEEN, pulls=(replace(PULL, acts=(edited,)),))
+    grounds = _grounds(_record(landing=ASKED), observation=seen, branch=Branch("release-2", TRUNK2))
+    answer = retarget(grounds, by="wanda", to="release-2")
+    after = _heard(answer)
+    assert isinstance(answer, Heard)
+    assert answer.answer == "#42 goes to release-2; the base of PR #7 follows"
+    assert after.work == Work(branch="ticket/42", trunk="release-2", base_sha=BASE)
+    assert after.projections.carried.base_act == "BRE_1"
+    assert after.landing.asked is None
+    assert (after.checkpoint.target_release, after.checkpoint.immediate_pr_base) == ("release-2", "release-2")
+    back = _heard(retarget(_grounds(after, branch=Branch("release-1", BASE)), by="bob", to="release-1"))
+    assert back.trunk == "release-1"
+
+
+def test_work_that_was_not_published_begins_where_the_new_trunk_is() -> None:
+    record, seen = _record(published=None, projections=Projections()), replace(SEEN, pulls=())
+    grounds = _grounds(record, NothingPublished(None), observation=seen, branch=Branch("release-2", TRUNK2))
+    after = _heard(retarget(grounds, by="wanda", to="release-2"))
+    assert after.base_sha == TRUNK2
+
+
+@pytest.mark.parametrize(
+    ("to", "branch", "words"),
+    [
+        ("main", Branch("main", TRUNK2), "is no trunk by the policy"),
+        ("feature", Branch("feature", TRUNK2), "is no trunk by the policy"),
+        ("ticket/7", Branch("ticket/7", TRUNK2), "is no trunk by the policy"),
+        ("release-9", None, "does not exist"),
+    ],
+)
+def test_a_ticket_goes_only_to_a_trunk(to: str, branch: Branch | None, words: str) -> None:
+    refused = retarget(_grounds(branch=branch), by="wanda", to=to)
+    assert isinstance(refused, Blocked)
+    assert refused.code is Code.TRUNK_UNCLEAR
+    assert words in refused.reason
+
+
+@pytest.mark.parametrize(
+    ("grounds", "sha", "code"),
+    [
+        (_grounds(policy=Policy(mode=Mode.REPAIR)), S, Code.MODE_REPAIR),
+        (_grounds(head=AtPublished(S, False)), S, Code.NOT_PUBLISHED),
+        (_grounds(head=Foreign(S, X)), X, Code.NOT_PUBLISHED),
+        (_grounds(head=Tampered(S, None)), S, Code.NOT_PUBLISHED),
+        (_grounds(), X, Code.BRANCH_MOVED),
+    ],
+)
+def test_landing_is_asked_for_exactly_the_published_head(grounds: Grounds, sha: str, code: Code) -> None:
+    refused = land(grounds, by="wanda", sha=sha)
+    assert isinstance(refused, Blocked)
+    assert refused.code is code
+    asked = _heard(land(_grounds(_record(status="working")), by="wanda", sha=S))
+    assert asked.landing.asked == AskedToLand(by="wanda", at=NOW, head_sha=S)
+
+
+def test_an_accepted_head_counts_under_the_lease_and_nothing_that_was_checked_before_does() -> None:
+    checked = _record(landing=ASKED, validations=(CHECKED,))
+    after = _heard(accept(_grounds(checked, Foreign(S, X)), by="wanda", sha=X))
+    assert after.published_now == Published(sha=X, generation=3, nonce="n")
+    assert (after.status, after.landing.asked) == ("working", None)
+    assert [v.state for v in shown(checked, present(checked, S, SEEN.around))] == ["passed"]
+    assert [v.state for v in shown(after, present(after, X, SEEN.around))] == ["not run"]
+    unheld = _heard(accept(_grounds(_record(lease=None, status="unclaimed"), Foreign(S, X)), by="wanda", sha=X))
+    assert (unheld.published, unheld.published_now) == (Published(sha=X, generation=3, nonce="n"), None)
+
+
+@pytest.mark.parametrize(
+    ("record", "head", "sha", "code"),
+    [
+        (RECORD, Foreign(S, X), BASE, Code.BRANCH_MOVED),
+        (RECORD, Tampered(S, X), X, Code.BRANCH_MOVED),
+        (RECORD, Tampered(S, None), X, Code.BRANCH_MOVED),
+        (RECORD, AtPublished(S, True), X, Code.BRANCH_MOVED),
+        (_record(burned_shas=(X,)), Foreign(S, X), X, Code.FORBIDDEN),
+        (_record(burned_shas=(S,)), AtPublished(S, False), S, Code.BRANCH_MOVED),
+        (_record(lease=None, published=None), NothingPublished(X), X, Code.NOT_PUBLISHED),
+    ],
+)
+def test_only_the_present_head_that_contains_what_was_published_is_accepted(
+    record: Record, head: Head, sha: str, code: Code
+) -> None:
+    refused = accept(_grounds(record, head), by="wanda", sha=sha)
+    assert isinstance(refused, Blocked)
+    assert refused.code is code
+
+
+def test_every_refusal_tells_a_way_on() -> None:
+    assert Held(by="wanda", at=NOW, before="working").reason is None
+    assert person_verbs.landed_before(RECORD, 7, "release-1").reason.startswith("#42 has landed: PR #7")
