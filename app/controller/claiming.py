@@ -25,7 +25,7 @@ from app.domain.branch_names import in_the_way, ticket_branch
 from app.domain.derived import derived
 from app.domain.effect_journal import due, interrupted
 from app.domain.fence import present_lease
-from app.domain.fencing import AtPublished, Foreign, NothingPublished
+from app.domain.fencing import NothingPublished, shown_head
 from app.domain.issue_gate import open_issue
 from app.domain.model import instant_text
 from app.domain.observation import Branch, Issue
@@ -311,7 +311,7 @@ def _claimed(view: View, before: Record, request: ClaimRequest, passed: gates.Pa
 def _check_run_permit(view: View, record: Record, author: str) -> tuple[Permit, ...]:
     """A claim creates the new generation's check-run before it answers, where a head exists (R18)."""
     head = view.head
-    sha = head.sha if isinstance(head, AtPublished) else head.head if isinstance(head, Foreign) else None
+    sha = shown_head(head) if head is not None else None
     if sha is None:
         return ()
     action = CreateCheckRun(sha, record.generation, "a new generation begins")

@@ -14,7 +14,7 @@ from app.controller.view import View
 from app.domain.checkpoint_gap import Overdue, overdue
 from app.domain.decide import doubled_check_runs, own_check_run
 from app.domain.external_id import Projected, parse
-from app.domain.fencing import AtPublished, Foreign, Head
+from app.domain.fencing import Head, shown_head
 from app.domain.handoff_comment import render
 from app.domain.handoff_marker import marker_of
 from app.domain.lease import liveness
@@ -135,7 +135,7 @@ class Projector:
         return 1
 
     async def _project_check_run(self, view: View, standing: Standing, head: Head, made: Images) -> int:
-        sha = head.head if isinstance(head, Foreign) else head.sha if isinstance(head, AtPublished) else None
+        sha = shown_head(head)
         if sha is None:
             return 0
         id = made.check_run or own_check_run(standing.record, view.observation, sha)

@@ -9,7 +9,7 @@ from app.controller.reporting import Reporter
 from app.controller.turn import Again
 from app.controller.upkeep import Upkeep
 from app.controller.view import View
-from app.domain.plan import AskAboutEffect, AskPerson, Plan, RemoveComment, ReopenPull, WarnOfGap
+from app.domain.plan import AskAboutEffect, AskAboutPull, AskPerson, Plan, RemoveComment, ReopenPull, WarnOfGap
 from app.github.pulls import PullRefusal, PullRefused
 from app.ledger.reading import Standing
 
@@ -33,6 +33,8 @@ class Repairs:
                 written += 1
             elif isinstance(action, AskPerson):
                 written += await self._reporter.ask(view, action)
+            elif isinstance(action, AskAboutPull):
+                written += await self._reporter.tell_missing_pull(view, action.found)
             elif isinstance(action, AskAboutEffect):
                 written += await self._reporter.ask_about_effect(view, action)
             elif isinstance(action, WarnOfGap):

@@ -9,6 +9,8 @@ from app.controller.view import View
 from app.domain.effect_report import effect_report
 from app.domain.fence_commit import Disarming
 from app.domain.handoff_marker import report_marker
+from app.domain.missing_pull import Uncertain
+from app.domain.missing_pull_report import edge_of, missing_pull_report, reports_of
 from app.domain.observation import Pull
 from app.domain.plan import AskAboutEffect, AskPerson, RestoreBranch, WarnOfGap
 from app.domain.report import (
@@ -47,6 +49,19 @@ class Reporter:
     async def warn_of_gap(self, view: View, action: WarnOfGap) -> int:
         """Once for each edge: a holder works on without saving. Returns the number of writes."""
         return await self._tell(view, action.edge, gap_report(view.ticket, action, view.observation.issue))
+
+    async def tell_missing_pull(self, view: View, found: Uncertain) -> int:
+        """Once for each kind of gap, kept up to date: why no PR is opened. Returns the number of writes."""
+        text = missing_pull_report(view.ticket, found, view.observation.issue)
+        told = reports_of(view.ticket, found, view.observation)
+        if not told:
+            return await self._tell(view, edge_of(found), text)
+        for double in told[1:]:
+            await view.repo.delete_comment(double.id)
+        if told[0].body.replace("\r\n", "\n").strip() == text.strip():
+            return len(told) - 1
+        await view.repo.edit_comment(told[0].id, text)
+        return len(told)
 
     async def ask_about_effect(self, view: View, action: AskAboutEffect) -> int:
         """Once for each effect that looking did not settle. Returns the number of writes."""

@@ -19,6 +19,7 @@ from app.controller.act import Actor, permit_for
 from app.controller.authors import Authors
 from app.controller.effecting import Effecting
 from app.controller.ending import Endings
+from app.controller.enrolling import Enrolling
 from app.controller.journal import Journal, Journaled
 from app.controller.project import Images, Projector
 from app.controller.repairs import Repairs
@@ -27,7 +28,7 @@ from app.controller.turn import AFTER_UNANSWERED, Again, Ended, unwritten
 from app.controller.view import View, Views, readable
 from app.domain import gates, noting, permits
 from app.domain.decide import decide
-from app.domain.fencing import Head
+from app.domain.fencing import Head, is_passive
 from app.domain.keys import TicketKey
 from app.domain.life_cycle import ending
 from app.domain.model import ZERO_SHA
@@ -90,6 +91,7 @@ class Rounds:
         self._authors = authors
         self._effecting = effecting
         self._repairs = Repairs(journal, reporter)
+        self._enrolling = Enrolling(views, journal, reporter)
 
     async def run(self, key: TicketKey) -> Ended:
         """Bring one ticket to where it should be. Raises GitHubError where GitHub does not answer."""
@@ -117,14 +119,15 @@ class Rounds:
             return Ended(None, f"frozen: {view.frozen.reason}")
         standing, head = view.standing, view.head
         if standing is None or head is None:
-            return Ended(None, "not a ticket: nobody has claimed it")
+            return await self._enrolling.without_ledger(view, policy)
         if standing.place == "done":
             return _over(view, await self._endings.after(view, standing, head))
         over = ending(standing.record, view.observation)
         if over is not None:
             return _over(view, await self._endings.end(view, standing, over))
-        if standing.unborn:
-            return Ended(None, f"the ticket is {standing.record.status}")
+        first = await self._enrolling.before_any_claim(view, standing, policy) if is_passive(standing.record) else None
+        if first is not None:
+            return first
         plan = decide(
             Situation(
                 observation=view.observation,

@@ -15,13 +15,15 @@ from app.domain.child_changes import with_results
 from app.domain.drafts import decide_draft
 from app.domain.effect_report import settling
 from app.domain.external_id import parse
-from app.domain.fencing import AtPublished, Foreign, NothingPublished, Tampered
+from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered, Unheld, shown_head
 from app.domain.handoff_marker import marker_of
 from app.domain.lease import liveness, past
+from app.domain.missing_pull import Uncertain
 from app.domain.observation import Observation, Pull
 from app.domain.plan import (
     Action,
     Adopt,
+    AskAboutPull,
     CreateCheckRun,
     CreateComment,
     CreatePull,
@@ -42,7 +44,8 @@ from app.domain.plan import (
     WarnOfGap,
     target_of,
 )
-from app.domain.record import TERMINAL, Record
+from app.domain.pull_base import pull_base
+from app.domain.record import TERMINAL, Record, Work
 from app.domain.situation import Situation, ticket_pull
 from app.domain.stuck import asking, needs_person
 
@@ -156,9 +159,9 @@ def _results(s: Situation) -> Iterator[NoteResults]:
         yield NoteResults(noted, "a child gave its result")
 
 
-def _pull(s: Situation) -> Iterator[CreatePull | ReopenPull | PullIsOpen | PullIsClosed | Wait]:
+def _pull(s: Situation) -> Iterator[CreatePull | ReopenPull | PullIsOpen | PullIsClosed | AskAboutPull | Wait]:
     work = s.record.work
-    if isinstance(s.head, NothingPublished) or work is None:
+    if work is None or (isinstance(s.head, NothingPublished) and not isinstance(s.head, Unheld)):
         return
     pull = ticket_pull(s.record, s.observation)
     to_reopen = s.record.projections.reopen_pr
@@ -167,18 +170,33 @@ def _pull(s: Situation) -> Iterator[CreatePull | ReopenPull | PullIsOpen | PullI
         if to_reopen is not None or at.closed_pr is not None or at.pr_number != pull.number:
             yield PullIsOpen(pull.number, "the ticket's PR is open")
         return
-    published = s.head.sha if isinstance(s.head, AtPublished) else s.head.published
     if pull is None and s.record.child is not None and s.observation.trunk is None:
         yield Wait(f"the branch {work.trunk}, into which the child's work goes, is not published yet")
     elif pull is None:
-        if published == work.base_sha:
-            yield Wait("the branch has no commit of its own yet, so there is nothing to open a PR for")
-        else:
-            yield CreatePull(work.branch, published, work.trunk, "the ticket's branch has work and no PR")
+        yield from _missing_pull(s, work)
     elif pull.state == "CLOSED" and to_reopen == pull.number:
         yield ReopenPull(pull.number, "it was closed by what was done to its branch, not by a person")
     elif pull.state == "CLOSED":
         yield PullIsClosed(pull.number, "it was closed while its branch stands: a person's decision, left alone")
+
+
+def _missing_pull(s: Situation, work: Work) -> Iterator[CreatePull | AskAboutPull | Wait]:
+    standing = s.head.head if isinstance(s.head, Unheld) else _published(s.head)
+    if standing is None or standing == work.base_sha:
+        yield Wait("the branch has no commit of its own yet, so there is nothing to open a PR for")
+        return
+    base = pull_base(s.record, s.observation)
+    if isinstance(base, Uncertain):
+        yield AskAboutPull(base, base.reason)
+        yield Wait(f"no PR is opened: {base.reason}")
+        return
+    yield CreatePull(work.branch, standing, base.name, "the ticket's branch has work and no PR")
+
+
+def _published(head: Head) -> str | None:
+    if isinstance(head, AtPublished):
+        return head.sha
+    return head.published if isinstance(head, Foreign | Tampered) else None
 
 
 def _comment(s: Situation) -> Iterator[CreateComment | RemoveComment]:
@@ -201,7 +219,7 @@ def _comment(s: Situation) -> Iterator[CreateComment | RemoveComment]:
 
 
 def _check_run(s: Situation) -> Iterator[CreateCheckRun]:
-    head = s.head.head if isinstance(s.head, Foreign) else s.head.sha if isinstance(s.head, AtPublished) else None
+    head = shown_head(s.head)
     if head is None:
         return
     generation = s.record.generation

@@ -56,6 +56,13 @@ class Tampered:
 Head = NothingPublished | AtPublished | Foreign | Tampered
 
 
+def shown_head(head: Head) -> str | None:
+    """The commit that a check-run says something about; None where there is none, or it is being put back."""
+    if isinstance(head, AtPublished):
+        return head.sha
+    return head.head if isinstance(head, Foreign | Unheld) else None
+
+
 def is_passive(record: Record) -> bool:
     """Whether nobody ever claimed the ticket: its ledger was born because the Issue is enrolled and something had to be
     written down.

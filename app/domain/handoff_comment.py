@@ -4,7 +4,7 @@ from app.domain.checkpoint import Step
 from app.domain.checkpoint_gap import Overdue
 from app.domain.child_states import told
 from app.domain.effect_findings import shown
-from app.domain.fencing import AtPublished, Foreign, Head, Tampered
+from app.domain.fencing import AtPublished, Foreign, Head, Tampered, Unheld
 from app.domain.handoff_marker import marker_of
 from app.domain.model import instant_text
 from app.domain.outcome import Blocked
@@ -100,6 +100,8 @@ def _head(head: Head) -> str:
         return f"{head.published}; the branch has unpublished commits of somebody else on top ({head.head})"
     if isinstance(head, Tampered):
         return f"{head.published}; the branch does not contain it and is being put back"
+    if isinstance(head, Unheld):
+        return f"nothing yet; on the branch stands {head.head}, which nobody published under a lease"
     return "nothing yet"
 
 

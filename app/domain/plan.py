@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from app.domain.landing_evidence import Method
+from app.domain.missing_pull import Uncertain
 from app.domain.record import Board, Carried, Drafting, Permit, PermitKind, Target
 
 
@@ -119,6 +120,14 @@ class AskAboutEffect:
     """Tell a person of an effect that looking did not settle. `edge` names the effect, so it is told once."""
 
     edge: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class AskAboutPull:
+    """Tell a person, in one comment that is kept up to date, why no PR is opened for the ticket."""
+
+    found: Uncertain
     reason: str
 
 
@@ -341,6 +350,7 @@ Action = (
     | Guarded
     | RemoveComment
     | AskPerson
+    | AskAboutPull
     | WarnOfGap
     | NoteSaved
     | ProbeEffect

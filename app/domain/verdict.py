@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.domain.external_id import parse
-from app.domain.fencing import AtPublished, Foreign, Head
+from app.domain.fencing import AtPublished, Foreign, Head, Unheld
 from app.domain.observation import Observation
 from app.domain.outcome import Blocked
 from app.domain.record import FINISHED, TERMINAL, Record
@@ -38,6 +38,15 @@ def verdict_on(record: Record, head: Head, observation: Observation, stuck: Bloc
             f"Commit {head.head} is on the branch, but the holder of generation {record.generation} did not publish "
             "it, so it does not count.\n\nThe holder runs `agent-recovery push --rewind` to put the branch back, or "
             f"`agent-recovery adopt {head.head}` to take the commits over.",
+        )
+    if isinstance(head, Unheld):
+        return Verdict(
+            "action_required",
+            "Not fenced: nobody ever held the ticket",
+            f"Commit {head.head} is on the ticket's branch. No agent claimed the ticket, so nobody published it under "
+            "a lease, and it is not landed.\n\nAn agent takes the work over with `agent-recovery recover "
+            f"{record.ticket_id}` and `agent-recovery adopt {head.head}`, or a person accepts exactly this commit: "
+            f"`/recovery accept {head.head}`.",
         )
     if not isinstance(head, AtPublished):
         return Verdict(None, "Waiting for a published head", "The ticket's branch has no published head at the moment.")

@@ -1,0 +1,160 @@
+"""Tickets that nobody claimed: enrolled by the policy's label or by their branch, shown and repaired, never resumed.
+
+Such an Issue gets a ledger only when something has to be written down: its branch has work, and what speaks for it says
+with one voice where that goes (`domain/missing_pull.py`). The ledger is born without a holder (the ownership protocol,
+R10) and with the branch and trunk that were found; from then on the ticket is decided about as any other. Nobody
+published anything under a lease, so the record's `published` stays empty: the head is shown as unfenced, and nothing is
+put back or landed, until an agent claims the ticket or a person accepts the commit.
+
+What if the birth happened and we did not hear: the ledger's `write` says so (R8), and an unfinished one is finished by
+whoever looks next. What if two of us do it: one wins. What if an agent claims meanwhile: the ledger moved, and the next
+look finds a holder.
+"""
+
+import structlog
+
+from app.controller.journal import Journal, Journaled
+from app.controller.reporting import Reporter
+from app.controller.turn import Again, Ended, unwritten
+from app.controller.view import View, Views
+from app.domain.branch_clues import MOST_BLOCKING, Clues, Compared, NoCommonHistory, Pair, Release, Waited
+from app.domain.branches import ticket_of_branch
+from app.domain.derived import derived
+from app.domain.enrolment import NotEnrolled, enrolment
+from app.domain.missing_pull import Found, LeftAlone, NotStarted, NoTicket, Rebuilt, ToCompare, Uncertain, rebuild
+from app.domain.observation import Branch
+from app.domain.policy import Policy
+from app.domain.record import Record, Work
+from app.domain.ticket_id import Child, number_of
+from app.domain.ticket_trailers import tickets_named_by
+from app.domain.trunks import is_trunk, literal_prefixes
+from app.github.history import Comparison
+from app.ledger.reading import Standing
+
+MOST_QUESTIONS = 8
+"""Rounds of comparisons in one look. Each is asked because of what the one before showed."""
+
+log = structlog.get_logger()
+
+
+class Enrolling:
+    """Takes enrolled Issues into care."""
+
+    def __init__(self, views: Views, journal: Journal, reporter: Reporter) -> None:
+        self._views = views
+        self._journal = journal
+        self._reporter = reporter
+
+    async def without_ledger(self, view: View, policy: Policy) -> Ended | Again:
+        """One turn for a number without a ledger. Raises GitHubError where GitHub does not answer."""
+        if isinstance(view.ticket, Child):
+            return Ended(None, "not a ticket: no holder ever spawned it")
+        return await self._begun(view, None, policy)
+
+    async def before_any_claim(self, view: View, standing: Standing, policy: Policy) -> Ended | Again | None:
+        """What comes before the ordinary decision about a ticket that nobody ever claimed; None where nothing does.
+        Raises GitHubError where GitHub does not answer.
+        """
+        allowed = enrolment(view.observation, policy)
+        if isinstance(allowed, NotEnrolled):
+            return Ended(None, f"not a ticket any more: {allowed.reason}")
+        work, pull = standing.record.work, standing.record.projections.pr_number
+        if work is None or (view.observation.branch(work.branch) is None and pull is None):
+            return await self._begun(view, standing, policy)
+        return None
+
+    async def _begun(self, view: View, standing: Standing | None, policy: Policy) -> Ended | Again:
+        allowed = enrolment(view.observation, policy)
+        if isinstance(allowed, NotEnrolled):
+            return Ended(None, f"not a ticket: {allowed.reason}")
+        found = await self.find(view, policy)
+        if isinstance(found, NotStarted | NoTicket | LeftAlone):
+            return Ended(None, f"nothing to do: {found.reason}")
+        if not isinstance(found, Rebuilt):
+            assert isinstance(found, Uncertain)
+            await self._reporter.tell_missing_pull(view, found)
+            return Ended(None, f"no PR is opened: {found.reason}")
+        said = "; ".join(map(str, found.because))
+        log.info("ticket enrolled", ticket=str(view.ticket), because=allowed.because, branch=found.branch, said=said)
+        before = standing.record if standing is not None else _unborn(view)
+        record = _taken_in(view, before, found)
+        event = f"enrolled: work on {found.branch}" if standing is not None else "born"
+        written = await self._journal.write(view, standing, record, event, when=view.now)
+        return Again("the ticket was enrolled") if isinstance(written, Journaled) else unwritten(view, written)
+
+    async def find(self, view: View, policy: Policy) -> Found:
+        """Where the work of a ticket without a record is and goes. Reads only. Raises GitHubError."""
+        clues = await self._clues(view, policy)
+        known: dict[Pair, Compared | NoCommonHistory] = {}
+        for _ in range(MOST_QUESTIONS):
+            found = rebuild(clues)
+            if not isinstance(found, ToCompare):
+                return found
+            for base, head in found.pairs:
+                known[base, head] = _compared(await self._views.compared(view.repo, base, head))
+            clues = Clues(**{**clues.__dict__, "compared": known})
+        raise AssertionError("the evidence asks for a bounded number of comparisons")
+
+    async def _clues(self, view: View, policy: Policy) -> Clues:
+        number, around = number_of(view.ticket), view.observation.around
+        waits_for = [w.number for w in around.blocked_by if w.is_open and w.repository is None][:MOST_BLOCKING]
+        seen = await view.repo.ticket_branches(number, waits_for)
+        default = view.observation.default_branch
+        existing: dict[str, Branch] = {}
+        for prefix in literal_prefixes(policy.trunks):
+            existing |= {branch.name: branch for branch in await view.repo.find_branches(prefix)}
+        trunks = tuple(b for b in existing.values() if is_trunk(b.name, policy.trunks, default))
+        waited = [
+            Waited(other, tuple(b for b in branches if ticket_of_branch(b.name) == other))
+            for other, branches in seen.waited.items()
+        ]
+        return Clues(
+            ticket=number,
+            trunks=trunks,
+            branches=seen.own,
+            elsewhere=seen.elsewhere,
+            release=_release(view, policy),
+            waits_for=tuple(waited),
+        )
+
+
+def _release(view: View, policy: Policy) -> Release | None:
+    project = policy.project
+    items = view.observation.around.project_items or ()
+    item = next((i for i in items if i.number == project.number), None)
+    text = item.fields.get(project.release_field) if item is not None else None
+    if project.number is None or not text:
+        return None
+    return Release(project.number, project.release_field, text)
+
+
+def _compared(comparison: Comparison) -> Compared | NoCommonHistory:
+    if comparison.merge_base is None:
+        return NoCommonHistory()
+    named = dict.fromkeys(n for commit in comparison.commits for n in tickets_named_by(commit.end))
+    return Compared(
+        ahead=comparison.ahead_by,
+        behind=comparison.behind_by,
+        base=comparison.merge_base,
+        names=tuple(named),
+        read_all=len(comparison.commits) >= comparison.ahead_by,
+    )
+
+
+def _unborn(view: View) -> Record:
+    return Record(ticket=number_of(view.ticket), sequence=1, status="unclaimed")
+
+
+def _taken_in(view: View, before: Record, found: Rebuilt) -> Record:
+    """The record with the branch and trunk that were found. Its checkpoint names the predecessor, which is pinned."""
+    predecessor = found.predecessor
+    checkpoint = before.checkpoint.model_copy(
+        update={
+            "predecessor_issue_or_pr": predecessor.number if predecessor else None,
+            "predecessor_sha": predecessor.sha if predecessor else None,
+        }
+    )
+    work = Work(branch=found.branch, trunk=found.trunk, base_sha=found.base_sha)
+    projections = before.projections.model_copy(update={"pr_number": found.pull})
+    record = before.model_copy(update={"work": work, "projections": projections})
+    return record.model_copy(update={"checkpoint": derived(record, checkpoint, now=view.now)})
