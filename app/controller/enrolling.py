@@ -21,7 +21,7 @@ from app.domain.branch_clues import MOST_BLOCKING, Clues, Compared, NoCommonHist
 from app.domain.branches import ticket_of_branch
 from app.domain.derived import derived
 from app.domain.enrolment import NotEnrolled, enrolment
-from app.domain.missing_pull import Found, LeftAlone, NotStarted, NoTicket, Rebuilt, ToCompare, Uncertain, rebuild
+from app.domain.missing_pull import Found, LeftAlone, NoTicket, NotStarted, Rebuilt, ToCompare, Uncertain, rebuild
 from app.domain.observation import Branch
 from app.domain.policy import Policy
 from app.domain.record import Record, Work
