@@ -14,6 +14,7 @@ from datetime import timedelta
 from app.controller.act import Actor, permit_for
 from app.controller.authors import Authors
 from app.controller.briefing import brief_of, frozen_refusal
+from app.controller.fencing_off import FencingOff, require_fenced, unresolved
 from app.controller.holding import require_own
 from app.controller.journal import Journal, Journaled
 from app.controller.keyring import Keyring
@@ -25,13 +26,17 @@ from app.domain.branch_names import in_the_way, ticket_branch
 from app.domain.derived import derived
 from app.domain.effect_journal import due, interrupted
 from app.domain.fence import present_lease
+from app.domain.fence_commit import may_still_merge
 from app.domain.fencing import NothingPublished, shown_head
 from app.domain.issue_gate import open_issue
+from app.domain.life_cycle import merged_pull
 from app.domain.model import instant_text
 from app.domain.observation import Branch, Issue
 from app.domain.outcome import Blocked, Code, Refused
+from app.domain.person_verbs import landed_before
 from app.domain.plan import CreateCheckRun
 from app.domain.policy import Policy
+from app.domain.policy_in_force import no_policy, noted
 from app.domain.record import Lease, Permit, Record, Work
 from app.domain.returning import returned
 from app.domain.ticket_id import Child, TicketId, child_name_of, number_of
@@ -56,6 +61,7 @@ class Claiming:
         keys: Keyring,
         authors: Authors,
         pokes: PokeStore,
+        fencing: FencingOff,
         *,
         resume: bool = True,
     ) -> None:
@@ -65,6 +71,7 @@ class Claiming:
         self._keys = keys
         self._authors = authors
         self._pokes = pokes
+        self._fencing = fencing
         self._resume = resume
 
     async def claim(self, owner: str, name: str, ticket: TicketId, request: ClaimRequest, login: str) -> Grant:
@@ -77,6 +84,7 @@ class Claiming:
                     await asyncio.sleep(random.uniform(0.05, 0.5))
                 standing = view.standing
                 if standing is not None and _is_same_claim(standing.record, request, login):
+                    require_fenced(standing.record, await self._fencing.outcome(view, standing.record))
                     return self._grant(view, standing, policy)
                 passed = gates.may_claim(
                     standing.record if standing else None,
@@ -88,7 +96,9 @@ class Claiming:
                     resumes=self._resume,
                 )
                 if isinstance(passed, Blocked):
-                    raise Refused(passed)
+                    raise Refused(noted(passed, view.policy))
+                if standing is not None:
+                    _require_unmerged(view, standing.record)
                 before = _beginning(view, standing)
                 work = await self._work(view, before, policy, issue_, request)
                 record = _claimed(view, before, request, passed, work, login)
@@ -99,6 +109,7 @@ class Claiming:
                     await self._actor.send(view, won, view.head or NothingPublished(None), opening)
                     soon = timedelta(0) if due(record, now=view.now) else SETTLE_AFTER
                     await self._pokes.poke(view.key, due_at=view.now + soon)
+                    require_fenced(won.standing.record, await self._fencing.outcome(view, won.standing.record))
                     return self._grant(view, won.standing, policy)
                 view = await self._views.look(owner, name, ticket)
                 policy, issue_ = _policy_and_issue(view)
@@ -130,13 +141,16 @@ class Claiming:
         event = "claimed" if record.generation == 1 else f"claimed by generation {record.generation}"
         if standing.place == "done":
             event = f"came back: {event}"
-        outcome = await self._journal.write(view, standing, record, event, when=view.now)
+        because = f"generation {record.generation} begins"
+        outcome = await self._fencing.write(view, standing, record, event, because=because)
         if isinstance(outcome, Journaled):
             return outcome
-        self._require_decided(outcome)
+        self._require_decided(outcome, fences=bool(may_still_merge(record)))
         return None
 
-    def _require_decided(self, outcome: Lost | Undecided) -> None:
+    def _require_decided(self, outcome: Lost | Undecided, *, fences: bool = False) -> None:
+        if isinstance(outcome, Undecided) and fences:
+            raise Refused(unresolved(outcome.reason))
         if isinstance(outcome, Undecided):
             raise Refused(
                 Blocked(
@@ -250,6 +264,13 @@ def _policy_and_issue(view: View) -> tuple[Policy, Issue]:
     return policy, found
 
 
+def _require_unmerged(view: View, record: Record) -> None:
+    """Raises Refused where a merge was sent and the PR shows it: the ticket is landing, and nobody works on it."""
+    pull = merged_pull(record, view.observation) if may_still_merge(record) else None
+    if pull is not None:
+        raise Refused(landed_before(record, pull.number, pull.base))
+
+
 def _is_same_claim(record: Record, request: ClaimRequest, login: str) -> bool:
     # The login too: a claim id is chosen by its caller, and another account that guesses it must not get the token.
     lease = record.lease
@@ -311,6 +332,9 @@ def _claimed(view: View, before: Record, request: ClaimRequest, passed: gates.Pa
 def _check_run_permit(view: View, record: Record, author: str) -> tuple[Permit, ...]:
     """A claim creates the new generation's check-run before it answers, where a head exists (R18)."""
     head = view.head
+    if may_still_merge(record):
+        # The branch moves on with this very claim; the loop makes the run for the head that comes.
+        return ()
     sha = shown_head(head) if head is not None else None
     if sha is None:
         return ()

@@ -15,14 +15,17 @@ from app.controller.clock import Clock
 from app.controller.database import Database
 from app.controller.effect_decisions import Decision, EffectDecisions
 from app.controller.effecting import Effecting
+from app.controller.fencing_off import FencingOff
 from app.controller.git_gate import GitGate
 from app.controller.heartbeats import Heartbeats
 from app.controller.holding import Holding
 from app.controller.http_probe import HttpGet
 from app.controller.journal import Journal
 from app.controller.keyring import Keyring
+from app.controller.landing import Lander
 from app.controller.loop import Loop
 from app.controller.parenting import Parenting
+from app.controller.person_commands import Done, PersonCommands, Word
 from app.controller.pokes import PokeStore
 from app.controller.probing import Prober
 from app.controller.project import Projector
@@ -96,13 +99,16 @@ class Controller:
         self._resumes = resume
         self._pokes = pokes
         self._views = Views(github, keys, heartbeats, witnessing)
-        self._claiming = Claiming(self._views, journal, actor, keys, authors, pokes, resume=resume)
+        reporter = Reporter(projector)
+        fencing = FencingOff(journal, reporter)
+        self._claiming = Claiming(self._views, journal, actor, keys, authors, pokes, fencing, resume=resume)
+        self._commands = PersonCommands(self._views, fencing)
         self._holding = Holding(self._views, journal, projector, heartbeats, witnessing, pokes)
         self._gate = GitGate(self._views, self._holding, Accounts(github), heartbeats, witnessing, pokes)
         self._effect_decisions = EffectDecisions(self._views, journal)
         self._effecting = Effecting(self._views, self._holding, Prober(http_get or HttpGet()))
         self._parenting = Parenting(self._views, self._holding, pokes)
-        rounds = Rounds(self._views, journal, actor, projector, Reporter(projector), authors, self._effecting)
+        rounds = Rounds(self._views, journal, actor, projector, reporter, authors, self._effecting)
         self._rounds = rounds
         self._rebuilding = Rebuilding(self._views, witnessing)
         self._sweeper = Sweeper(github, self._views, pokes)
@@ -295,6 +301,19 @@ class Controller:
                 state = await self._effect_decisions.decide(owner, name, ticket, event, decision)
         await self._pokes.poke(str(TicketKey(f"{owner}/{name}", ticket)))
         return state
+
+    async def hear(self, owner: str, name: str, ticket: TicketId, word: Word, *, dry_run: bool = False) -> Done:
+        """Carry out what a person says about a ticket. With `dry_run` nothing is written. Raises Refused with what
+        stands in the way, GitHubError.
+        """
+        self._require_writes()
+        with counting("command"):
+            async with _naming(ticket):
+                try:
+                    return await self._commands.hear(owner, name, ticket, word, dry_run=dry_run)
+                finally:
+                    if not dry_run:
+                        await self._pokes.poke(str(TicketKey(f"{owner}/{name}", ticket)))
 
     async def start_up(self) -> None:
         """Poke every ticket in progress, whatever events were lost. Failures are logged; the sweep comes again."""

@@ -44,7 +44,7 @@ class Endings:
         log.info("ticket ends", ticket=str(view.ticket), status=how.status, reason=how.reason)
         record = ended(standing.record, how, now=view.now)
         event = f"{how.status}: {_STORY[how.because]}"
-        also = await _with_children(view, how)
+        also = await children_too(view, how)
         return await self._journal.write(view, standing, record, event, when=view.now, also=also, to="done")
 
     async def after(self, view: View, standing: Standing, head: Head) -> str | Journaled | Lost | Undecided:
@@ -74,7 +74,7 @@ async def _may_be_asked_again(view: View) -> bool:
     return not isinstance(parent, Standing) or parent.place == "active"
 
 
-async def _with_children(view: View, how: Ending) -> tuple[RefUpdate, ...]:
+async def children_too(view: View, how: Ending) -> tuple[RefUpdate, ...]:
     """A ticket's children end with it, in the same update; who still works on one is fenced out (R11)."""
     updates: list[RefUpdate] = []
     for standing in view.family.standings.values():

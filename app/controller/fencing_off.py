@@ -24,9 +24,9 @@ from app.controller.journal import Journal, Journaled
 from app.controller.reporting import Reporter
 from app.controller.view import View
 from app.domain.fence_commit import Disarming, Fenced, Landed, Unresolved, disarming, fenced_off, resolution
-from app.domain.fencing import NothingPublished
 from app.domain.model import ZERO_SHA
-from app.domain.outcome import Blocked, Code
+from app.domain.outcome import Blocked, Code, Refused
+from app.domain.person_verbs import landed_before
 from app.domain.record import Record
 from app.domain.refs import Place
 from app.github.errors import NotFound
@@ -64,7 +64,7 @@ class FencingOff:
         """Put `record` on top of `standing`, in one update with a fence commit where a merge may still come; the record
         is then the one after it. `because`: for whoever reads the branch. Raises as `Journal.write` does.
         """
-        made = disarming(record, view.head or NothingPublished(None))
+        made = disarming(record, view.head_under(record))
         if made is None:
             return await self._journal.write(view, standing, record, event, when=view.now, also=also, to=to)
         sha = await self._commit(view, made, because)
@@ -123,12 +123,9 @@ def unresolved(reason: str) -> Blocked:
     )
 
 
-def landed(view: View, landed: Landed) -> Blocked:
-    """The answer to whoever came after the merge."""
-    pull = landed.pull
-    return Blocked(
-        Code.LANDED,
-        f"#{view.ticket} has landed: PR #{pull.number} was merged into {pull.base!r} before that",
-        "nothing is left to do here; work that is still missing belongs into a new Issue",
-        generation=view.record.generation if view.record else None,
-    )
+def require_fenced(record: Record, found: Landed | Fenced | Unresolved) -> None:
+    """Raises Refused where a merge came first, or while that is not known: only then may anybody be answered."""
+    if isinstance(found, Landed):
+        raise Refused(landed_before(record, found.pull.number, found.pull.base))
+    if isinstance(found, Unresolved):
+        raise Refused(unresolved(found.reason))

@@ -14,6 +14,7 @@ from app.controller.database import Database
 from app.controller.effect_decisions import Decision
 from app.controller.http_probe import HttpGet
 from app.controller.keyring import Keyring
+from app.controller.person_commands import Done, Word
 from app.controller.pokes import PokeStore
 from app.controller.tables import pokes as pokes_table
 from app.domain.effect_state import EffectState
@@ -46,6 +47,7 @@ class Loop(Tickets, Effects, Protocol):
     async def rebuild(
         self, owner: str, name: str, ticket: TicketId, *, by: str, accept_loss: bool, dry_run: bool
     ) -> Rebuild: ...
+    async def hear(self, owner: str, name: str, ticket: TicketId, word: Word, *, dry_run: bool = False) -> Done: ...
     async def work(self, stop: asyncio.Event) -> None: ...
 
 
