@@ -87,7 +87,7 @@ def wanted(record: Record, policy: Policy, head: Head, observation: Observation)
         return False
     if record.status != "ready" and not landing_of_ticket.is_asked_for(record, head.sha):
         return False
-    if record.status == "held" or record.landing.merged is not None:
+    if record.status == "held" or _was_merged(record, pull.number):
         return False
     # A draft waits for a person, whatever else holds; one that the App made a draft for its conflict is told the files.
     shown = not pull.is_draft or pull.mergeable == "CONFLICTING"
@@ -101,13 +101,13 @@ def decide_landing(s: Situation) -> Decision:
         return NotLanding("a child's work is merged by the holder of its parent")
     if record.status in TERMINAL or record.status in FINISHED:
         return NotLanding(f"the ticket is {record.status}")
-    if record.landing.merged is not None or (pull is not None and pull.state == "MERGED"):
+    if pull is not None and (pull.state == "MERGED" or _was_merged(record, pull.number)):
         return NotLanding("its PR was merged")
     if pull is None or pull.state != "OPEN":
         return NotLanding("it has no open PR")
     mine = landable(pull, record, s.observation, s.policy)
     if isinstance(mine, Classed):
-        return NotYet(in_order((*_mode(s), _not_landable(mine, s), *landing_of_ticket.blockers(s))))
+        return NotYet(in_order((*_mode(s), _not_landable(mine), *landing_of_ticket.blockers(s))))
     found = in_order(
         (*_mode(s), *landing_of_ticket.blockers(s), *landing_of_ticket.of_its_pull(s, mine), *_evidence(s, mine))
     )
@@ -125,9 +125,9 @@ def in_its_way(s: Situation) -> tuple[Blocker, ...]:
     refusal = permits.refused(s.record, kind, target)
     if refusal is None:
         return ()
-    reason = f"GitHub refused it: {names([refusal.reason or 'no reason given'])}"
-    remedy = "do what GitHub's words ask for; it is tried again"
-    return (Blocker(BlockerCode.REFUSED, reason, remedy, permits.retry_at(refusal)),)
+    reason, remedy = "GitHub refused it", "do what GitHub's words ask for; it is tried again"
+    words = names([refusal.reason] if refusal.reason else [])
+    return (Blocker(BlockerCode.REFUSED, reason, remedy, words, permits.retry_at(refusal)),)
 
 
 def action_of(decision: Land | Queue | Behind) -> Merge | Enqueue | UpdateBranch:
@@ -151,6 +151,13 @@ def _now(s: Situation, pull: TicketPull) -> Land | Queue | Behind:
     return Land(pull, s.policy.landing.method, s.record.generation, "it is ready and nothing is in its way")
 
 
+def _was_merged(record: Record, number: int) -> bool:
+    """Noted as merged already, though the look may be older than the note. In a later life of the ticket the note is
+    of another PR.
+    """
+    return record.landing.merged is not None and record.landing.merged.pr == number
+
+
 def _mode(s: Situation) -> Iterator[Blocker]:
     if s.policy.mode is not Mode.FULL:
         yield Blocker(
@@ -160,9 +167,8 @@ def _mode(s: Situation) -> Iterator[Blocker]:
         )
 
 
-def _not_landable(classed: Classed, s: Situation) -> Blocker:
-    into = s.policy.release.into or s.observation.default_branch
-    remedy = f"give the PR a trunk for its base; whatever goes into {into}, the base of releases, is a person's"
+def _not_landable(classed: Classed) -> Blocker:
+    remedy = "give the PR a trunk for its base; whatever goes into the base of releases is a person's to merge"
     return Blocker(BlockerCode.NOT_LANDABLE, f"the PR is of class {classed.kind}: {classed.reason}", remedy)
 
 

@@ -1,7 +1,7 @@
 """What stands between a ready ticket and its trunk: every reason has a code, words for people, and a remedy.
 
-A reason may quote names that strangers gave (checks, files, branches): on one line and shortened, and still theirs, so
-whoever shows it neutralises it like any other text from outside.
+Reason and remedy are our own words and numbers. What others wrote (names of checks, files, branches; GitHub's words)
+stands beside them in `quoted`: on one line and shortened, and still theirs, so whoever shows it neutralises it.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from enum import StrEnum
 from app.domain.plain_text import one_line, shorten
 
 MOST_NAMES = 5
-_NAME_BYTES = 120
+_NAME_BYTES = 200
 
 
 class BlockerCode(StrEnum):
@@ -63,14 +63,17 @@ class BlockerCode(StrEnum):
 
 @dataclass(frozen=True)
 class Blocker:
-    """One reason not to land. `until`: when it is worth another look though nothing happened; None where a happening
-    brings the look.
+    """One reason not to land. `quoted`: what it is about, in others' words. `until`: when it is worth another look
+    though nothing happened; None where a happening brings the look. `command`: what the holder runs, as an argument
+    array, where it is one command.
     """
 
     code: BlockerCode
     reason: str
     remedy: str
+    quoted: tuple[str, ...] = ()
     until: datetime | None = None
+    command: tuple[str, ...] | None = None
 
 
 _ORDER = {code: place for place, code in enumerate(BlockerCode)}
@@ -81,12 +84,10 @@ def in_order(blockers: Iterable[Blocker]) -> tuple[Blocker, ...]:
     return tuple(sorted(dict.fromkeys(blockers), key=lambda b: _ORDER[b.code]))
 
 
-def names(of: Iterable[str]) -> str:
-    """Names that others gave, as a reason quotes them: one line each, shortened, at most five."""
-    found = tuple(dict.fromkeys(of))
-    told = ", ".join(shorten(one_line(name), _NAME_BYTES)[0] or "(no name)" for name in found[:MOST_NAMES])
-    more = len(found) - MOST_NAMES
-    return f"{told} and {more} more" if more > 0 else told
+def names(of: Iterable[str]) -> tuple[str, ...]:
+    """What others wrote, as a blocker quotes it: one line each, shortened, the first five."""
+    found = tuple(dict.fromkeys(of))[:MOST_NAMES]
+    return tuple(shorten(one_line(name), _NAME_BYTES)[0] or "(no name)" for name in found)
 
 
 MEANINGS: dict[BlockerCode, tuple[str, str]] = {
@@ -119,7 +120,7 @@ MEANINGS: dict[BlockerCode, tuple[str, str]] = {
     BlockerCode.DRAFT: ("The PR is a draft.", "Mark it as ready for review."),
     BlockerCode.TAMPERED: (
         "The branch does not contain the published commit any more.",
-        "Nothing: the App puts it back and looks again.",
+        "Wait: the App puts it back and looks again.",
     ),
     BlockerCode.FOREIGN_HEAD: (
         "Somebody who does not hold the ticket pushed onto its branch.",
@@ -196,7 +197,7 @@ MEANINGS: dict[BlockerCode, tuple[str, str]] = {
     ),
     BlockerCode.PREDECESSOR: (
         "The ticket below in the stack has not landed.",
-        "Nothing: a stack lands from the bottom.",
+        "Wait: a stack lands from the bottom.",
     ),
     BlockerCode.BLOCKED_BY: ("An Issue that blocks this one is open.", "Close it, or take the dependency away."),
     BlockerCode.SUB_ISSUES: ("A sub-issue is open.", "Close it, or take it out of the Issue."),
@@ -206,20 +207,20 @@ MEANINGS: dict[BlockerCode, tuple[str, str]] = {
     ),
     BlockerCode.CHECKS_WAITING: (
         "A required check has not reported on exactly this commit.",
-        "Nothing while it runs. If it never comes, look whether its workflow runs for this branch.",
+        "Wait while it runs. If it never comes, look whether its workflow runs for this branch.",
     ),
-    BlockerCode.QUEUED: ("The PR waits in the merge queue.", "Nothing: the queue merges it."),
+    BlockerCode.QUEUED: ("The PR waits in the merge queue.", "Wait: the queue merges it."),
     BlockerCode.HEAD_MOVING: (
         "The head moved while it was looked at, or GitHub has not caught up with a push.",
-        "Nothing: it is looked at again.",
+        "Wait: it is looked at again.",
     ),
     BlockerCode.MERGEABLE_UNKNOWN: (
         "GitHub is still working out whether the PR can be merged.",
-        "Nothing: it is asked again.",
+        "Wait: it is asked again.",
     ),
     BlockerCode.NOT_LOOKED: (
         "What GitHub asks of this commit (rules, checks, reviews) was not read in this look.",
-        "Nothing: the next look reads it.",
+        "Wait: the next look reads it.",
     ),
 }
 """What each code means and what helps, in general: for documentation. A `Blocker` says it for one ticket."""

@@ -30,8 +30,8 @@ def blockers(s: Situation, pull: TicketPull) -> Iterator[Blocker]:
         yield Blocker(
             BlockerCode.NOT_LOOKED,
             "GitHub's rules, checks and reviews were not read in this look",
-            "nothing: the next look reads them",
-            s.now + LOOK_AGAIN,
+            "wait: the next look reads them",
+            until=s.now + LOOK_AGAIN,
         )
         return
     yield from _checks(evidence, policy.landing, pull, s.now)
@@ -76,17 +76,18 @@ def _checks(evidence: LandingEvidence, policy: LandingPolicy, pull: TicketPull, 
         yield _moved(pull.head_sha, verdict.head, now)
         return
     if verdict.failing:
-        reason = f"on {pull.head_sha} these required checks did not pass: {names(verdict.failing)}"
-        yield Blocker(BlockerCode.CHECKS_FAILED, reason, "the holder repairs it, or the check is run again")
+        reason = f"required checks that did not pass on {pull.head_sha}: {len(verdict.failing)}"
+        remedy = "the holder repairs it, or the check is run again"
+        yield Blocker(BlockerCode.CHECKS_FAILED, reason, remedy, names(verdict.failing))
     if verdict.waiting:
-        reason = f"on {pull.head_sha} these required checks have not reported: {names(verdict.waiting)}"
-        remedy = "nothing while they run; if they never come, look whether their workflow runs for this branch"
-        yield Blocker(BlockerCode.CHECKS_WAITING, reason, remedy)
+        reason = f"required checks that have not reported on {pull.head_sha}: {len(verdict.waiting)}"
+        remedy = "wait while they run; if they never come, look whether their workflow runs for this branch"
+        yield Blocker(BlockerCode.CHECKS_WAITING, reason, remedy, names(verdict.waiting))
 
 
 def _moved(wanted: str, found: str, now: datetime) -> Blocker:
     reason = f"the PR moved from {wanted} to {found} while it was looked at"
-    return Blocker(BlockerCode.HEAD_MOVING, reason, "nothing: it is looked at again", now + HEAD_AGAIN)
+    return Blocker(BlockerCode.HEAD_MOVING, reason, "wait: it is looked at again", until=now + HEAD_AGAIN)
 
 
 def _reviews(evidence: LandingEvidence) -> Iterator[Blocker]:
@@ -94,11 +95,11 @@ def _reviews(evidence: LandingEvidence) -> Iterator[Blocker]:
         reason = "a reviewer asked for changes"
         yield Blocker(BlockerCode.CHANGES_REQUESTED, reason, "answer the review until the reviewer approves")
     elif evidence.review == "REVIEW_REQUIRED" or (evidence.rules.approvals and evidence.review != "APPROVED"):
-        count = f"{evidence.rules.approvals} " if evidence.rules.approvals else ""
-        reason = f"the rules of its trunk ask for {count}approving reviews, which are not given yet"
+        count = f" (approvals: {evidence.rules.approvals})" if evidence.rules.approvals else ""
+        reason = f"the rules of its trunk ask for a review that is not given yet{count}"
         yield Blocker(BlockerCode.REVIEW_MISSING, reason, "a reviewer approves this commit")
     if evidence.rules.conversations and evidence.open_conversations:
-        reason = f"{evidence.open_conversations} conversations on the PR are not resolved, and the rules ask for it"
+        reason = f"conversations that the rules want resolved: {evidence.open_conversations}"
         yield Blocker(BlockerCode.CONVERSATIONS, reason, "resolve them")
 
 
@@ -111,8 +112,8 @@ def _files(evidence: LandingEvidence, patterns: Sequence[str]) -> Iterator[Block
         yield Blocker(BlockerCode.TOO_MANY_FILES, reason, remedy)
         return
     if touched := protected(evidence.files, patterns):
-        reason = f"it changes {len(touched)} protected files: {names(touched)}"
-        yield Blocker(BlockerCode.PROTECTED_PATHS, reason, remedy)
+        reason = f"protected files that it changes: {len(touched)}"
+        yield Blocker(BlockerCode.PROTECTED_PATHS, reason, remedy, names(touched))
 
 
 def _base(evidence: LandingEvidence, policy: LandingPolicy, into: str) -> Iterator[Blocker]:
@@ -120,8 +121,9 @@ def _base(evidence: LandingEvidence, policy: LandingPolicy, into: str) -> Iterat
         what = "is not required there" if evidence.release_guard is False else "could not be seen to be required"
         yield Blocker(
             BlockerCode.UNGUARDED_BASE,
-            f"releases go into {names([into])}, and the App's release check {what}",
+            f"into the base of releases anybody may merge: the App's release check {what}",
             "require the check by a ruleset for that branch, or say landing.unguarded_base: accept in the policy",
+            names([into]),
         )
     if not evidence.rules.queue and policy.method not in evidence.rules.methods:
         allowed = ", ".join(sorted(evidence.rules.methods)) or "none"
@@ -131,15 +133,14 @@ def _base(evidence: LandingEvidence, policy: LandingPolicy, into: str) -> Iterat
 
 def _mergeable(evidence: LandingEvidence, now: datetime) -> Iterator[Blocker]:
     if evidence.queued:
-        yield Blocker(BlockerCode.QUEUED, "it waits in the merge queue", "nothing: the queue merges it")
+        yield Blocker(BlockerCode.QUEUED, "it waits in the merge queue", "wait: the queue merges it")
     if evidence.auto_merge:
         reason = "auto-merge is switched on for the PR, so GitHub may merge it past the fence"
         yield Blocker(BlockerCode.AUTO_MERGE, reason, "switch auto-merge off; the App lands the ticket by itself")
     if evidence.mergeable == "CONFLICTING" or evidence.merge_state == "DIRTY":
         both = [file for file in evidence.files or () if file in set(evidence.base_files)]
-        where = f" in {names(both)}" if both else ""
-        remedy = "the holder merges the trunk into the branch, resolves this, and pushes"
-        yield Blocker(BlockerCode.CONFLICT, f"the work and its trunk conflict{where}", remedy)
+        remedy = "the holder merges the trunk into the branch, resolves it, and pushes"
+        yield Blocker(BlockerCode.CONFLICT, "the work and its trunk changed the same places", remedy, names(both))
     elif evidence.mergeable == "UNKNOWN" or (evidence.rules.strict and evidence.merge_state == "UNKNOWN"):
         reason = "GitHub is still working out whether the PR can be merged"
-        yield Blocker(BlockerCode.MERGEABLE_UNKNOWN, reason, "nothing: it is asked again", now + MERGEABLE_AGAIN)
+        yield Blocker(BlockerCode.MERGEABLE_UNKNOWN, reason, "wait: it is asked again", until=now + MERGEABLE_AGAIN)

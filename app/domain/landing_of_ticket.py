@@ -41,39 +41,41 @@ def blockers(s: Situation) -> Iterator[Blocker]:
     yield from _verified(record, s.policy, s.head, around)
     yield from _effects(record)
     if open_children := active_names(record):
-        reason = f"something is still to come of {len(open_children)} children: {names(open_children)}"
-        yield Blocker(BlockerCode.CHILDREN, reason, "the holder integrates each of them, or cancels it")
+        reason = f"children that are neither integrated nor cancelled: {len(open_children)}"
+        remedy = "the holder integrates each of them, or cancels it"
+        yield Blocker(BlockerCode.CHILDREN, reason, remedy, names(open_children))
     yield from _stacked(record, around)
     if waits := [str(linked) for linked in around.blocked_by if linked.is_open]:
-        reason = f"it is blocked by {names(waits)}, still open"
-        yield Blocker(BlockerCode.BLOCKED_BY, reason, "close what blocks it, or take the dependency away")
+        reason, remedy = f"open Issues that block it: {len(waits)}", "close them, or take the dependency away"
+        yield Blocker(BlockerCode.BLOCKED_BY, reason, remedy, names(waits))
     if waits := [str(linked) for linked in around.sub_issues if linked.is_open]:
-        reason = f"its sub-issues {names(waits)} are still open"
-        yield Blocker(BlockerCode.SUB_ISSUES, reason, "close them, or take them out of the Issue")
+        reason, remedy = f"open sub-issues: {len(waits)}", "close them, or take them out of the Issue"
+        yield Blocker(BlockerCode.SUB_ISSUES, reason, remedy, names(waits))
 
 
 def of_its_pull(s: Situation, pull: TicketPull) -> Iterator[Blocker]:
     """What of its own pull request's place and state is in the way."""
     work = s.record.work
     if work is not None and pull.base != work.trunk:
-        reason = f"the PR goes onto {names([pull.base])}, and the record says {names([work.trunk])}"
-        yield Blocker(BlockerCode.WRONG_BASE, reason, "change the PR's base, or retarget the ticket")
+        reason, remedy = "the PR goes onto another trunk than is recorded", "change its base, or retarget the ticket"
+        yield Blocker(BlockerCode.WRONG_BASE, reason, remedy, names([pull.base, work.trunk]))
     if pull.is_draft:
         yield Blocker(BlockerCode.DRAFT, "the PR is a draft", "mark it as ready for review when it may land")
     if isinstance(s.head, AtPublished) and pull.head_sha != s.head.sha:
         yield Blocker(
             BlockerCode.HEAD_MOVING,
             f"GitHub still shows the PR at {pull.head_sha}, its branch is at {s.head.sha}",
-            "nothing: it is looked at again",
-            s.now + HEAD_AGAIN,
+            "wait: it is looked at again",
+            until=s.now + HEAD_AGAIN,
         )
 
 
 def _by_people(s: Situation) -> Iterator[Blocker]:
     record, issue = s.record, s.observation.issue
     if record.landing.incident is not None:
-        reason = f"a merge did not go as it was meant to: {record.landing.incident}"
-        yield Blocker(BlockerCode.INCIDENT, reason, "a person looks at it and takes the ticket off hold")
+        remedy = "a person looks at it and takes the ticket off hold"
+        told = names([record.landing.incident])
+        yield Blocker(BlockerCode.INCIDENT, "a merge did not go as it was meant to", remedy, told)
     elif record.status == "held":
         yield Blocker(BlockerCode.HELD, "a person put the ticket on hold", "a person takes it off hold")
     if issue is None or issue.state != "OPEN":
@@ -87,7 +89,7 @@ def _head(record: Record, head: Head) -> Iterator[Blocker]:
             yield Blocker(BlockerCode.NOT_PUBLISHED, "nothing was published yet", "the holder pushes its work")
         case Tampered():
             reason = "the branch does not contain the published commit any more"
-            yield Blocker(BlockerCode.TAMPERED, reason, "nothing: the App puts it back and looks again")
+            yield Blocker(BlockerCode.TAMPERED, reason, "wait: the App puts it back and looks again")
         case Foreign(head=foreign):
             reason = f"the branch is at {foreign}, which the ticket's holder did not publish"
             remedy = "the holder adopts it or puts the branch back, or a person accepts exactly this commit"
@@ -120,7 +122,7 @@ def _verified(record: Record, policy: Policy, head: Head, around: Surroundings) 
     if known is not None and known.version == version:
         verdict = judged(known, snapshot)
         if isinstance(verdict, Failed):
-            reason = f"{len(verdict.checks)} of the policy's verify commands failed on {head.sha}"
+            reason = f"verify commands of the policy that failed on {head.sha}: {len(verdict.checks)}"
             yield Blocker(BlockerCode.VERIFY_FAILED, reason, "the holder repairs it and validates again")
             return
         because = getattr(verdict, "reason", None)
@@ -136,22 +138,23 @@ def _effects(record: Record) -> Iterator[Blocker]:
     lost = [e.key for e in unknown(record)]
     running = [e.key for e in record.effects if e.state == "dispatching"]
     if lost:
-        reason = f"nobody knows how {len(lost)} effects outside Git ended: {names(lost)}"
-        yield Blocker(BlockerCode.EFFECTS, reason, "find out how they ended and say so: agent-recovery resolve")
+        reason = f"effects outside Git that ended nobody knows how: {len(lost)}"
+        remedy = "find out how they ended and say so: agent-recovery resolve"
+        yield Blocker(BlockerCode.EFFECTS, reason, remedy, names(lost))
     if running:
-        reason = f"{len(running)} effects outside Git are on their way: {names(running)}"
-        yield Blocker(BlockerCode.EFFECTS, reason, "the holder waits for their end and notes it")
+        reason = f"effects outside Git that are on their way: {len(running)}"
+        yield Blocker(BlockerCode.EFFECTS, reason, "the holder waits for their end and notes it", names(running))
 
 
 def _stacked(record: Record, around: Surroundings) -> Iterator[Blocker]:
     match stacking(record.checkpoint, around):
         case SamePlace(number=number):
             reason = f"#{number}, on which it is stacked, has not landed"
-            yield Blocker(BlockerCode.PREDECESSOR, reason, "nothing: a stack lands from the bottom")
+            yield Blocker(BlockerCode.PREDECESSOR, reason, "wait: a stack lands from the bottom")
         case MovedOn(number=number, recorded=recorded, now=now):
             reason = f"#{number}, on which it is stacked, is at {now} and was taken in at {recorded}"
             remedy = "the holder takes the new state in and records it as predecessor_sha"
             yield Blocker(BlockerCode.STALE_BASE, reason, remedy)
         case Unclear(reason=reason):
             remedy = "the holder records what it is stacked on: predecessor_issue_or_pr and predecessor_sha"
-            yield Blocker(BlockerCode.STALE_BASE, names([reason]), remedy)
+            yield Blocker(BlockerCode.STALE_BASE, "what it is stacked on cannot be told", remedy, names([reason]))

@@ -261,7 +261,7 @@ def test_children_are_in_the_way() -> None:
     decision = decide_landing(s)
     assert isinstance(decision, NotYet)
     assert [b.code for b in decision.blockers] == [C.CHILDREN]
-    assert "docs-1" in decision.blockers[0].reason
+    assert decision.blockers[0].quoted == ("docs-1",)
 
 
 def test_all_that_blocks_is_told_at_once_and_what_a_person_can_do_first() -> None:
@@ -375,7 +375,7 @@ def test_what_github_refused_is_told_and_stays_the_decision() -> None:
     s = situation(record={"open": (refused,)})
     assert isinstance(decide_landing(s), Land)
     (told,) = in_its_way(s)
-    assert (told.code, told.reason) == (C.REFUSED, "GitHub refused it: No way")
+    assert (told.code, told.quoted) == (C.REFUSED, ("No way",))
     assert told.until == NOW + timedelta(minutes=2)
     assert in_its_way(situation()) == ()
 
