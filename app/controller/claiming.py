@@ -36,7 +36,6 @@ from app.domain.outcome import Blocked, Code, Refused
 from app.domain.person_verbs import landed_before
 from app.domain.plan import CreateCheckRun
 from app.domain.policy import Policy
-from app.domain.policy_in_force import no_policy, noted
 from app.domain.record import Lease, Permit, Record, Work
 from app.domain.returning import returned
 from app.domain.ticket_id import Child, TicketId, child_name_of, number_of

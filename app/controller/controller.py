@@ -22,7 +22,6 @@ from app.controller.holding import Holding
 from app.controller.http_probe import HttpGet
 from app.controller.journal import Journal
 from app.controller.keyring import Keyring
-from app.controller.landing import Lander
 from app.controller.loop import Loop
 from app.controller.parenting import Parenting
 from app.controller.person_commands import Done, PersonCommands, Word
