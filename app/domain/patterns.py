@@ -16,15 +16,22 @@ def matches(pattern: str, name: str) -> bool:
     reached = {0}
     for part in re.findall(r"\*+|[^*]", pattern):
         if part.startswith("*"):
-            reached = {end for start in reached for end in _star(name, start, crosses=len(part) > 1)}
+            reached = _stretched(name, reached, crosses=len(part) > 1)
         else:
             reached = {at + 1 for at in reached if at < len(name) and _is(part, name[at])}
     return len(name) in reached
 
 
-def _star(name: str, start: int, *, crosses: bool) -> range:
-    slash = -1 if crosses else name.find("/", start)
-    return range(start, (len(name) if slash < 0 else slash) + 1)
+def _stretched(name: str, reached: set[int], *, crosses: bool) -> set[int]:
+    """Where a star leads from these positions; each position is looked at once, however many lead to it."""
+    ends: set[int] = set()
+    covered = -1
+    for start in sorted(reached):
+        slash = -1 if crosses else name.find("/", start)
+        end = len(name) if slash < 0 else slash
+        ends.update(range(max(start, covered + 1), end + 1))
+        covered = max(covered, end)
+    return ends
 
 
 def _is(part: str, character: str) -> bool:
