@@ -10,6 +10,7 @@ from app.domain.issue_gate import open_issue
 from app.domain.lease import liveness
 from app.domain.outcome import Blocked, Code
 from app.domain.policy import Policy
+from app.domain.policy_in_force import no_policy, noted
 from app.domain.record import Record
 from app.domain.recovery_steps import findings
 from app.domain.recovery_view import RecoveryView
@@ -47,8 +48,10 @@ def _claim(view: View, record: Record | None, resumes: bool) -> gates.Pass | Blo
     found = open_issue(view.observation, view.ticket)
     if isinstance(found, Blocked):
         return found
+    if view.usable_policy is None:
+        return no_policy(view.policy)
     generation = record.generation if record else 0
-    return gates.may_claim(
+    passed = gates.may_claim(
         record,
         view.usable_policy,
         now=view.now,
@@ -57,6 +60,7 @@ def _claim(view: View, record: Record | None, resumes: bool) -> gates.Pass | Blo
         heartbeat_at=view.heartbeat_at,
         resumes=resumes,
     )
+    return noted(passed, view.policy) if isinstance(passed, Blocked) else passed
 
 
 def _recovery(view: View, record: Record | None, evidence: EvidenceRequest | None) -> RecoveryView:
@@ -69,4 +73,5 @@ def _recovery(view: View, record: Record | None, evidence: EvidenceRequest | Non
         head=view.head_under(record) if record is not None else view.head,
         evidence=evidence,
         children=view.family.shown(record) if record is not None else (),
+        policy_note=view.policy.note,
     )

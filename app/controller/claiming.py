@@ -36,6 +36,7 @@ from app.domain.outcome import Blocked, Code, Refused
 from app.domain.person_verbs import landed_before
 from app.domain.plan import CreateCheckRun
 from app.domain.policy import Policy
+from app.domain.policy_in_force import no_policy, noted
 from app.domain.record import Lease, Permit, Record, Work
 from app.domain.returning import returned
 from app.domain.ticket_id import Child, TicketId, child_name_of, number_of
@@ -257,9 +258,7 @@ def _policy_and_issue(view: View) -> tuple[Policy, Issue]:
         raise Refused(found)
     policy = view.usable_policy
     if policy is None:
-        problems = "; ".join(f"line {p.line}: {p.message}" for p in view.policy.problems)
-        reason = f"the policy cannot be used ({problems})" if problems else "the default branch has no policy file"
-        raise Refused(Blocked(Code.NO_POLICY, reason, "add or mend .github/agent-recovery.yml on the default branch"))
+        raise Refused(no_policy(view.policy))
     return policy, found
 
 

@@ -41,6 +41,7 @@ from app.domain.hardness import Soft, is_hard
 from app.domain.keys import TicketKey
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.policy import Mode, Policy
+from app.domain.policy_in_force import noted
 from app.domain.progress import alive, handed_off, progressed, recovered
 from app.domain.record import Answered, Lease, Record
 from app.domain.ticket_id import TicketId
@@ -367,14 +368,13 @@ def require_writable(view: View) -> None:
             )
         )
     if policy.mode is Mode.OBSERVE:
-        raise Refused(
-            Blocked(
-                Code.MODE_OBSERVE,
-                "the policy says mode: observe now, so nothing is written",
-                "set mode: repair in .github/agent-recovery.yml; pushes with a GitHub token work meanwhile",
-                retryable=True,
-            )
+        blocked = Blocked(
+            Code.MODE_OBSERVE,
+            "the policy says mode: observe now, so nothing is written",
+            "set mode: repair in .github/agent-recovery.yml; pushes with a GitHub token work meanwhile",
+            retryable=True,
         )
+        raise Refused(noted(blocked, view.policy))
 
 
 def _made_at(checkpoint: Checkpoint, trigger: Trigger | None) -> Checkpoint:

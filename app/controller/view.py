@@ -9,6 +9,7 @@ from app.controller.family import Families, Family
 from app.controller.heartbeats import Heartbeats, Holder
 from app.controller.interests import Interests
 from app.controller.keyring import Keyring
+from app.controller.policies import Policies
 from app.controller.witnessing import Witnessing
 from app.domain.admitted_again import admitted_again
 from app.domain.asked import asked_for, asked_of_policy
@@ -19,7 +20,7 @@ from app.domain.keys import TicketKey
 from app.domain.landing_evidence import LandingEvidence
 from app.domain.observation import Observation
 from app.domain.policy import Policy
-from app.domain.policy_text import PolicyReading, read_policy
+from app.domain.policy_in_force import InForce
 from app.domain.record import Record
 from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
 from app.domain.report import Frozen
@@ -47,7 +48,7 @@ class View:
     ledger: ApiLedger
     ticket: TicketId
     observation: Observation
-    policy: PolicyReading
+    policy: InForce
     standing: Standing | None
     frozen: Frozen | None
     head: Head | None
@@ -91,6 +92,7 @@ class Views:
         self._families = Families(heartbeats, witnessing)
         self._comparisons: OrderedDict[tuple[int, str, str], Comparison] = OrderedDict()
         self._interests = Interests()
+        self._policies = Policies()
 
     async def look(self, owner: str, name: str, ticket: TicketId) -> View:
         """Read the ledger and GitHub's state, in a number of requests that depends on neither's age or size.
@@ -99,7 +101,7 @@ class Views:
         answer: half a look is no look.
         """
         repo, observation, ledger, reading = await self._found(owner, name, ticket)
-        policy = read_policy(observation.policy_text)
+        policy = await self._policies.in_force(repo, observation)
         if policy.policy is not None and policy.policy.ledger.namespace != ledger.refs.namespace:
             ledger = self._ledger(repo, LedgerRefs(policy.policy.ledger.namespace))
             reading = await ledger.read(ticket)

@@ -138,7 +138,8 @@ def _policy(view: RecoveryView) -> Found:
     why = f"they name nothing in this repository, or stand behind the first {MOST_DECISIONS}"
     names = f", {len(unread)} not looked up ({why})" if unread else ""
     told = f"{len(decisions) - len(unread)} references to decisions resolved{names}"
-    return "done", f"mode {view.policy.mode}; {told}; read them before you go on", evidence
+    note = f". {view.policy_note}" if view.policy_note else ""
+    return "done", f"mode {view.policy.mode}; {told}; read them before you go on{note}", evidence
 
 
 def decisions_of(view: RecoveryView) -> tuple[Decision, ...]:

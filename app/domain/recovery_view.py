@@ -40,6 +40,8 @@ class RecoveryView:
     head: Head | None = None
     evidence: EvidenceRequest | None = None
     children: tuple[ShownChild, ...] = ()
+    policy_note: str | None = None
+    """That an older policy than the file's is in force, and why."""
 
     @property
     def now(self) -> datetime:

@@ -15,12 +15,11 @@ from app.github import surroundings as around
 from app.github.access import CHECK_NAME, RepositoryAccess
 from app.github.errors import GraphQLFailed, GraphQLProblem
 from app.github.graphql_shapes import COMMENT_FRAGMENT, IssueNode, PullNode, PullNodes, RefNode, RefNodes
+from app.github.policy_history import NOT_TEXT
 from app.github.shapes import read
 from app.github.wire import Call
 
 POLICY_FILE = ".github/agent-recovery.yml"
-NOT_TEXT = "[not a text file]"
-"""Stands for a policy file that is binary or cut short: there is one, and it is not valid."""
 
 _OBSERVE = (
     """
@@ -35,7 +34,7 @@ query Observe(
     databaseId
     isPrivate
     owner { __typename }
-    defaultBranchRef { name }
+    defaultBranchRef { name target { oid } }
     policy: object(expression: $policy) { __typename ... on Blob { text isTruncated } }
     subject: issueOrPullRequest(number: $ticket) {
       __typename
@@ -164,6 +163,7 @@ class Queries(RepositoryAccess):
             owner=self.owner,
             name=self.name,
             default_branch=self.default_branch,
+            default_head=seen.default.target.oid if seen.default and seen.default.target else None,
             policy_text=seen.policy.content() if seen.policy else None,
             issue=issue.issue() if issue else None,
             is_pull_request=isinstance(seen.subject, _PullRequest),
@@ -191,10 +191,6 @@ class _Policy(Message):
         return NOT_TEXT if self.text is None or self.is_truncated else self.text
 
 
-class _Name(Message):
-    name: str
-
-
 class _Owner(Message):
     typename: str = Field(alias="__typename")
 
@@ -214,7 +210,7 @@ class _BranchNode(RefNode, around.SurroundingsOfBranch):
 class _Seen(around.SurroundingsOfRepository):
     private: bool = Field(alias="isPrivate")
     owner: _Owner | None = None
-    default: _Name | None = Field(default=None, alias="defaultBranchRef")
+    default: RefNode | None = Field(default=None, alias="defaultBranchRef")
     policy: _Policy | None = None
     subject: IssueNode | _PullRequest | None = None
     named: RefNodes

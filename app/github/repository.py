@@ -10,6 +10,7 @@ from app.github.landing_evidence import LandingEvidences
 from app.github.merging import Merging
 from app.github.metadata import Metadata
 from app.github.objects import Objects
+from app.github.policy_history import PolicyHistories
 from app.github.project_fields import ProjectFields
 from app.github.pull_edits import PullEdits
 from app.github.pulls import Pulls
@@ -35,6 +36,7 @@ class Repository(
     Checks,
     Evidence,
     CommitDates,
+    PolicyHistories,
     SmartHttp,
     TicketClues,
 ):
