@@ -2,14 +2,14 @@
 
 A recorded commit that is no longer the predecessor's is a stale base: it is taken in first, and every validation that
 was made on it is void. A predecessor that landed in exactly the recorded state is no stale base: its commits, or its
-squashed image, are on the trunk.
+squashed image, are on the trunk. Being merged into another ticket's branch is no landing.
 """
 
 from dataclasses import dataclass
 
-from app.domain.branches import ticket_of_branch
+from app.domain.branches import owner_of_branch, ticket_of_branch
 from app.domain.checkpoint import Checkpoint
-from app.domain.surroundings import MOST_BRANCHES, Predecessor, Surroundings
+from app.domain.surroundings import MOST_BRANCHES, OtherPull, Predecessor, Surroundings
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,18 @@ def _of_pull(predecessor: Predecessor, recorded: str, on_trunk: bool) -> Stackin
     # Part of it being on the trunk is no landing of the rest.
     if pull.head_sha != recorded:
         return MovedOn(number, recorded, pull.head_sha)
-    return HasLanded(number, recorded) if on_trunk or pull.state == "MERGED" else SamePlace(number, recorded)
+    if on_trunk or _was_landed(pull):
+        return HasLanded(number, recorded)
+    if pull.state == "MERGED":
+        return Unclear(
+            number, f"PR #{number}, the recorded predecessor, was merged into {pull.base}, not into the trunk"
+        )
+    return SamePlace(number, recorded)
+
+
+def _was_landed(pull: OtherPull) -> bool:
+    """Merged, and not into another ticket's branch: that is a storey of a stack and no trunk."""
+    return pull.state == "MERGED" and owner_of_branch(pull.base) is None
 
 
 def _of_issue(predecessor: Predecessor, recorded: str, on_trunk: bool) -> Stacking:
@@ -90,8 +101,8 @@ def _of_issue(predecessor: Predecessor, recorded: str, on_trunk: bool) -> Stacki
         return Unclear(number, f"several branches belong to #{number}, the recorded predecessor: {listed}")
     if own and own[0].sha != recorded:
         return MovedOn(number, recorded, own[0].sha)
-    merged = [p for p in predecessor.pulls if p.own_repository and p.state == "MERGED" and p.head in names]
-    if on_trunk or any(pull.head_sha == recorded for pull in merged):
+    landed = [p for p in predecessor.pulls if p.own_repository and _was_landed(p) and p.head in names]
+    if on_trunk or any(pull.head_sha == recorded for pull in landed):
         return HasLanded(number, recorded)
     if own:
         return SamePlace(number, recorded)
