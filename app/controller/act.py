@@ -1,4 +1,5 @@
-"""Acting: the guarded writes of a round, each under its permit, and what their answers were.
+"""Acting: the guarded writes of a round, each under its permit, and what their answers were. Those of a landing are
+carried out by `landing.py`.
 
 One PR, one handoff comment, one check-run. Each is sent at most once a round; an answer that got lost makes its result
 Unknown, never a second send. A permit that was adopted is probed first (`probe`), and sent again only where the probe
@@ -9,17 +10,20 @@ import secrets
 from collections.abc import Awaitable, Sequence
 
 from app.controller.journal import Journaled
+from app.controller.landing import Lander
 from app.controller.project import Projector
 from app.controller.view import View
 from app.domain.fencing import Head
 from app.domain.plan import Guarded, target_of
 from app.domain.pull_text import pull_body, pull_title
-from app.domain.record import Permit
+from app.domain.record import Permit, PermitKind
 from app.domain.settling import Declined, Made, NotSent, Result, Unknown
 from app.domain.situation import ticket_pull
 from app.github.errors import GitHubError, Unanswered
 from app.github.pulls import PullRefusal, PullRefused
 from app.ledger.reading import Standing
+
+_OF_LANDING: frozenset[PermitKind] = frozenset({"merge", "enqueue", "branch_update", "base_edit", "issue_close"})
 
 
 def permit_for(action: Guarded, *, author: str, round_id: str) -> Permit:
@@ -31,8 +35,9 @@ def permit_for(action: Guarded, *, author: str, round_id: str) -> Permit:
 class Actor:
     """Sends what permits allow, and probes for what they may have done."""
 
-    def __init__(self, projector: Projector) -> None:
+    def __init__(self, projector: Projector, lander: Lander) -> None:
         self._projector = projector
+        self._lander = lander
 
     async def send(self, view: View, written: Journaled, head: Head, permits: Sequence[Permit]) -> list[Result]:
         """Carry out these permits of ours, the PR first, because the comment stands on it. Each is acted on only while
@@ -48,13 +53,17 @@ class Actor:
             results.append(await self._answered(view, self._send_one(view, standing, head, permit, results), permit))
         return results
 
-    async def probe(self, view: View, permits: Sequence[Permit]) -> list[Made]:
+    async def probe(self, view: View, permits: Sequence[Permit]) -> list[Result]:
         """What stands already of these permits. Finding nothing says nothing."""
-        found: list[Made] = []
+        found: list[Result] = []
         for permit in permits:
-            number = await self._probe_one(view, permit)
-            if number is not None:
-                found.append(Made(permit, number))
+            if permit.kind in _OF_LANDING:
+                result = await self._lander.probe(view, permit)
+            else:
+                number = await self._probe_one(view, permit)
+                result = Made(permit, number) if number is not None else None
+            if result is not None:
+                found.append(result)
         return found
 
     async def _still_ours(self, view: View, permit: Permit) -> bool:
@@ -87,7 +96,7 @@ class Actor:
             body = self._projector.comment(view, standing, head)
             return Made(permit, (await view.repo.create_comment(number, body)).id)
         if permit.kind != "check_run_create":
-            return NotSent(permit)
+            return await self._lander.send(view, standing, permit, lambda: self._still_ours(view, permit))
         run = self._projector.unfinished_check_run(view, standing, head, permit.target.head_sha or "")
         return Made(permit, await view.repo.create_check_run(run))
 
@@ -117,8 +126,6 @@ class Actor:
             number = _pull_number(view, view.standing, ()) if view.standing else None
             comments = await view.repo.find_comments(number, target.marker or "") if number else []
             return comments[0].id if comments else None
-        if permit.kind != "check_run_create":
-            return None
         runs = await view.repo.find_check_runs(target.head_sha or "")
         return self._projector.oldest_of(runs, view.ticket, target.generation or 0)
 

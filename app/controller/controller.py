@@ -22,6 +22,7 @@ from app.controller.holding import Holding
 from app.controller.http_probe import HttpGet
 from app.controller.journal import Journal
 from app.controller.keyring import Keyring
+from app.controller.landing import Lander
 from app.controller.loop import Loop
 from app.controller.parenting import Parenting
 from app.controller.person_commands import Done, PersonCommands, Word
@@ -93,7 +94,7 @@ class Controller:
         witnessing = Witnessing(Witnesses(database), keys)
         projector = Projector(keys)
         journal = Journal(witnessing)
-        actor = Actor(projector)
+        actor = Actor(projector, Lander(pokes))
         self._writes = writes
         self._resumes = resume
         self._pokes = pokes
@@ -107,7 +108,7 @@ class Controller:
         self._effect_decisions = EffectDecisions(self._views, journal)
         self._effecting = Effecting(self._views, self._holding, Prober(http_get or HttpGet()))
         self._parenting = Parenting(self._views, self._holding, pokes)
-        rounds = Rounds(self._views, journal, actor, projector, reporter, authors, self._effecting)
+        rounds = Rounds(self._views, journal, actor, projector, reporter, authors, self._effecting, fencing, pokes)
         self._rounds = rounds
         self._rebuilding = Rebuilding(self._views, witnessing)
         self._sweeper = Sweeper(github, self._views, pokes)

@@ -10,13 +10,18 @@ Accepted loss: a process that dies between the end and its images leaves them as
 
 import structlog
 
+from app.controller.fencing_off import FencingOff
 from app.controller.journal import Journal, Journaled
 from app.controller.late import close_late_pulls
 from app.controller.project import Projector
 from app.controller.view import View
 from app.domain.fencing import Head
+from app.domain.landing_tail import Goes, closed_books, landed_branch
 from app.domain.life_cycle import Because, Ending, ended, ending
+from app.domain.model import ZERO_SHA
+from app.domain.plain_text import cut, one_line
 from app.domain.pruning import is_due
+from app.domain.record import Record
 from app.domain.ticket_id import Child
 from app.github.refs import RefUpdate
 from app.ledger.api import Lost, Undecided
@@ -24,6 +29,7 @@ from app.ledger.reading import Standing
 
 log = structlog.get_logger()
 
+_REASON_BYTES = 200
 _STORY: dict[Because, str] = {
     "merged": "its PR was merged",
     "issue_closed": "its Issue was closed",
@@ -35,16 +41,46 @@ _STORY: dict[Because, str] = {
 class Endings:
     """Ends tickets, and looks after those that have ended."""
 
-    def __init__(self, journal: Journal, projector: Projector) -> None:
+    def __init__(self, journal: Journal, projector: Projector, fencing: FencingOff) -> None:
         self._journal = journal
         self._projector = projector
+        self._fencing = fencing
 
     async def end(self, view: View, standing: Standing, how: Ending) -> Journaled | Lost | Undecided:
         """Record the end of a ticket in progress, or what came after it. Raises GitHubError."""
         log.info("ticket ends", ticket=str(view.ticket), status=how.status, reason=how.reason)
-        record = ended(standing.record, how, now=view.now)
         event = f"{how.status}: {_STORY[how.because]}"
         also = await children_too(view, how)
+        if how.status == "cancelled":
+            record = ended(standing.record, how, now=view.now)
+            return await self._fencing.write(view, standing, record, event, because=how.reason, also=also, to="done")
+        after = view.landing.after_merge
+        record = ended(closed_books(standing.record, view.observation, after), how, now=view.now)
+        branch = landed_branch(standing.record, view.observation, after)
+        if not isinstance(branch, Goes):
+            return await self._journal.write(view, standing, record, event, when=view.now, also=also, to="done")
+        return await self._with_branch(view, standing, record, event, branch, also)
+
+    async def _with_branch(
+        self,
+        view: View,
+        standing: Standing,
+        record: Record,
+        event: str,
+        branch: Goes,
+        also: tuple[RefUpdate, ...] = (),
+    ) -> Journaled | Lost | Undecided:
+        """Write under `done/` and remove the branch in one update; where GitHub keeps the branch, the ledger without it
+        (the ownership protocol, R11).
+        """
+        whole = (*also, RefUpdate(f"refs/heads/{branch.name}", branch.sha, ZERO_SHA))
+        outcome = await self._journal.write(view, standing, record, event, when=view.now, also=whole, to="done")
+        if not isinstance(outcome, Undecided) or not outcome.refused:
+            return outcome
+        log.warning("branch kept", ticket=str(view.ticket), branch=branch.name, because=outcome.reason)
+        kept = cut(one_line(outcome.reason), _REASON_BYTES) or "GitHub gave no reason"
+        landing = record.landing.model_copy(update={"branch_kept": kept})
+        record = record.model_copy(update={"landing": landing})
         return await self._journal.write(view, standing, record, event, when=view.now, also=also, to="done")
 
     async def after(self, view: View, standing: Standing, head: Head) -> str | Journaled | Lost | Undecided:
@@ -57,6 +93,9 @@ class Endings:
         late = ending(standing.record, view.observation)
         if late is not None:
             return await self.end(view, standing, late)
+        branch = landed_branch(standing.record, view.observation, view.landing.after_merge)
+        if standing.record.status == "landed" and isinstance(branch, Goes):
+            return await self._with_branch(view, standing, standing.record, "branch removed", branch)
         policy = view.usable_policy
         if policy is not None and is_due(standing.record, policy, now=view.now) and not await _may_be_asked_again(view):
             log.info("ledger pruned", ticket=str(view.ticket), generation=standing.record.generation)

@@ -5,11 +5,23 @@ put right by the next look, so none needs a permit.
 import structlog
 
 from app.controller.journal import Journal
+from app.controller.pokes import PokeStore
 from app.controller.reporting import Reporter
 from app.controller.turn import Again
 from app.controller.upkeep import Upkeep
 from app.controller.view import View
-from app.domain.plan import AskAboutEffect, AskAboutPull, AskPerson, Plan, RemoveComment, ReopenPull, WarnOfGap
+from app.domain.keys import TicketKey
+from app.domain.plan import (
+    AskAboutEffect,
+    AskAboutPull,
+    AskPerson,
+    Nudge,
+    Plan,
+    RemoveComment,
+    ReopenPull,
+    TellOfMerge,
+    WarnOfGap,
+)
 from app.github.pulls import PullRefusal, PullRefused
 from app.ledger.reading import Standing
 
@@ -19,8 +31,9 @@ log = structlog.get_logger()
 class Repairs:
     """Carries out what of a plan needs no permit."""
 
-    def __init__(self, journal: Journal, reporter: Reporter) -> None:
+    def __init__(self, journal: Journal, reporter: Reporter, pokes: PokeStore) -> None:
         self._journal = journal
+        self._pokes = pokes
         self._reporter = reporter
         self._upkeep = Upkeep(journal)
 
@@ -35,6 +48,10 @@ class Repairs:
                 written += await self._reporter.ask(view, action)
             elif isinstance(action, AskAboutPull):
                 written += await self._reporter.tell_missing_pull(view, action.found)
+            elif isinstance(action, TellOfMerge):
+                written += await self._reporter.tell_of_merge(view, action)
+            elif isinstance(action, Nudge):
+                await self._pokes.poke(*(str(TicketKey(view.repo.full_name, ticket)) for ticket in action.tickets))
             elif isinstance(action, AskAboutEffect):
                 written += await self._reporter.ask_about_effect(view, action)
             elif isinstance(action, WarnOfGap):

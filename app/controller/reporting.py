@@ -12,12 +12,13 @@ from app.domain.handoff_marker import report_marker
 from app.domain.missing_pull import Uncertain
 from app.domain.missing_pull_report import edge_of, missing_pull_report, reports_of
 from app.domain.observation import Pull
-from app.domain.plan import AskAboutEffect, AskPerson, RestoreBranch, WarnOfGap
+from app.domain.plan import AskAboutEffect, AskPerson, RestoreBranch, TellOfMerge, WarnOfGap
 from app.domain.report import (
     Frozen,
     frozen_report,
     gap_report,
     is_told_further,
+    merge_report,
     stuck_report,
     unfenced_report,
     unrestored_report,
@@ -49,6 +50,10 @@ class Reporter:
     async def warn_of_gap(self, view: View, action: WarnOfGap) -> int:
         """Once for each edge: a holder works on without saving. Returns the number of writes."""
         return await self._tell(view, action.edge, gap_report(view.ticket, action, view.observation.issue))
+
+    async def tell_of_merge(self, view: View, action: TellOfMerge) -> int:
+        """Once for each merge that did not go as it was meant to. Returns the number of writes."""
+        return await self._tell(view, action.edge, merge_report(view.ticket, action, view.observation.issue))
 
     async def tell_missing_pull(self, view: View, found: Uncertain) -> int:
         """Once for each kind of gap, kept up to date: why no PR is opened. Returns the number of writes."""

@@ -20,7 +20,9 @@ from app.controller.authors import Authors
 from app.controller.effecting import Effecting
 from app.controller.ending import Endings
 from app.controller.enrolling import Enrolling
+from app.controller.fencing_off import FencingOff
 from app.controller.journal import Journal, Journaled
+from app.controller.pokes import PokeStore
 from app.controller.project import Images, Projector
 from app.controller.repairs import Repairs
 from app.controller.reporting import Reporter
@@ -30,17 +32,24 @@ from app.domain import gates, noting, permits
 from app.domain.decide import decide
 from app.domain.fencing import Head, is_passive
 from app.domain.keys import TicketKey
-from app.domain.life_cycle import ending
+from app.domain.landing_settled import Accepted, Merge
+from app.domain.landing_tail import tail
+from app.domain.life_cycle import Ending, ending
 from app.domain.model import ZERO_SHA
+from app.domain.noted_landing import noted_landing
 from app.domain.plan import (
     Adopt,
+    FenceOff,
     ForgetRefusals,
     Guarded,
     MoveTrunk,
     Note,
+    NoteDequeued,
+    NoteMerge,
     NoteProgress,
     NoteResults,
     NoteSaved,
+    NoteUpdate,
     Plan,
     ProbeEffect,
     PullIsClosed,
@@ -50,7 +59,7 @@ from app.domain.plan import (
     StampLease,
     Wait,
 )
-from app.domain.policy import Mode
+from app.domain.policy import Mode, Policy
 from app.domain.record import Permit, PermitKind, Record
 from app.domain.refs import names_above
 from app.domain.settling import Made, NotSent, Result, Unknown, settle
@@ -81,16 +90,19 @@ class Rounds:
         reporter: Reporter,
         authors: Authors,
         effecting: Effecting,
+        fencing: FencingOff,
+        pokes: PokeStore,
     ) -> None:
         self._views = views
         self._journal = journal
         self._actor = actor
         self._projector = projector
-        self._endings = Endings(journal, projector)
+        self._fencing = fencing
+        self._endings = Endings(journal, projector, fencing)
         self._reporter = reporter
         self._authors = authors
         self._effecting = effecting
-        self._repairs = Repairs(journal, reporter)
+        self._repairs = Repairs(journal, reporter, pokes)
         self._enrolling = Enrolling(views, journal, reporter)
 
     async def run(self, key: TicketKey) -> Ended:
@@ -122,26 +134,30 @@ class Rounds:
             return await self._enrolling.without_ledger(view, policy)
         if standing.place == "done":
             return _over(view, await self._endings.after(view, standing, head))
-        over = ending(standing.record, view.observation)
+        situation = self._situation(view, standing, head, policy)
+        steps = tail(situation)
+        over = steps if isinstance(steps, Ending) else ending(standing.record, view.observation) if not steps else None
         if over is not None:
             return _over(view, await self._endings.end(view, standing, over))
         first = await self._enrolling.before_any_claim(view, standing, policy) if is_passive(standing.record) else None
         if first is not None:
             return first
-        plan = decide(
-            Situation(
-                observation=view.observation,
-                record=standing.record,
-                policy=policy,
-                head=head,
-                tail=standing.tail,
-                author_is_dead=self._authors.is_dead,
-                heartbeat_at=view.heartbeat_at,
-                children=view.family.seen,
-                landing=view.landing,
-            )
+        return await self._carry_out(view, standing, head, decide(situation), author)
+
+    def _situation(self, view: View, standing: Standing, head: Head, policy: Policy) -> Situation:
+        return Situation(
+            observation=view.observation,
+            record=standing.record,
+            policy=policy,
+            head=head,
+            tail=standing.tail,
+            author_is_dead=self._authors.is_dead,
+            heartbeat_at=view.heartbeat_at,
+            children=view.family.seen,
+            landing=view.landing.landing,
+            after_merge=view.landing.after_merge,
+            update=view.landing.update,
         )
-        return await self._carry_out(view, standing, head, plan, author)
 
     async def _carry_out(self, view: View, standing: Standing, head: Head, plan: Plan, author: str) -> Ended | Again:
         for action in plan:
@@ -150,6 +166,9 @@ class Rounds:
             return await self._adopt(view, standing, head, plan[0], author)
         if plan and isinstance(plan[0], RestoreBranch):
             return await self._restore(view, standing, plan[0])
+        withdrawn = next((a for a in plan if isinstance(a, FenceOff)), None)
+        if withdrawn is not None:
+            return await self._fence_off(view, standing, withdrawn)
         guarded = [a for a in plan if isinstance(a, Guarded)]
         round_id = secrets.token_hex(6)
         opening = [permit_for(a, author=author, round_id=round_id) for a in guarded]
@@ -218,7 +237,7 @@ class Rounds:
         mine = [p for p in standing.record.open if p.author == author]
         may_go = {p.id for p in action.again}
         wanted = [p for p in mine if p.id in may_go]
-        dropped: list[Result] = [NotSent(p) for p in mine if p.id not in may_go]
+        dropped = [_given_up(p) for p in mine if p.id not in may_go]
         results = [*dropped, *await self._actor.send(view, journaled, head, wanted)]
         settled = await self._settled(view, standing, results)
         if not isinstance(settled, Standing):
@@ -226,6 +245,14 @@ class Rounds:
         if not any(isinstance(r, Unknown) for r in results):
             return Again("adopted permits are settled")
         return Ended(view.now + AFTER_UNANSWERED, "GitHub did not answer a write")
+
+    async def _fence_off(self, view: View, standing: Standing, action: FenceOff) -> Ended | Again:
+        """Withdraw merges that may still come, in one update with the branch (the ownership protocol, R12)."""
+        event = "merge withdrawn"
+        outcome = await self._fencing.write(view, standing, standing.record, event, because=action.reason)
+        if not isinstance(outcome, Journaled):
+            return unwritten(view, outcome)
+        return Again("a merge that may still come was withdrawn")
 
     async def _has_room(self, view: View, name: str) -> bool:
         if await view.repo.place_of_ref(name) is not None:
@@ -258,6 +285,11 @@ class Rounds:
         return Again("the branch is back")
 
 
+def _given_up(permit: Permit) -> Result:
+    """A permit whose write is not wanted any more. An update of the branch may still come late, and is then known."""
+    return Accepted(permit) if permit.kind == "branch_update" else NotSent(permit)
+
+
 def _over(view: View, outcome: str | Journaled | Lost | Undecided) -> Ended | Again:
     if isinstance(outcome, str):
         return Ended(None, outcome)
@@ -285,6 +317,8 @@ def _noted(record: Record, plan: Plan, now: datetime) -> Record:
         elif isinstance(action, PullIsOpen):
             noted = {"reopen_pr": None, "closed_pr": None, "pr_number": action.number}
             record = record.model_copy(update={"projections": record.projections.model_copy(update=noted)})
+        elif isinstance(action, NoteUpdate | NoteMerge | NoteDequeued):
+            record = noted_landing(record, action, now=now)
         elif isinstance(action, Note | MoveTrunk):
             record = noting.noted(record, action, now=now)
         elif isinstance(action, PullIsClosed):
@@ -310,7 +344,7 @@ def _kinds(opened: Sequence[Permit]) -> str:
 
 
 def _story_of(results: Sequence[Result]) -> str:
-    made = [r.permit for r in results if isinstance(r, Made)]
+    made = [r.permit for r in results if isinstance(r, Made | Merge | Accepted)]
     return f"done: {_kinds(made)}" if made else "nothing was done"
 
 
@@ -324,6 +358,9 @@ def _event_of(plan: Plan) -> str:
         NoteSaved: "the holder saved",
         PullIsOpen: "PR is open",
         PullIsClosed: "PR closed by a person",
+        NoteMerge: "the trunk has the work",
+        NoteUpdate: "branch brought up to date",
+        NoteDequeued: "taken out of the merge queue",
         MoveTrunk: "the ticket goes to another trunk",
         Note: "noted what others did",
         ForgetRefusals: "what was refused is not needed any more",

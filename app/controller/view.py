@@ -9,6 +9,7 @@ from app.controller.family import Families, Family
 from app.controller.heartbeats import Heartbeats, Holder
 from app.controller.interests import Interests
 from app.controller.keyring import Keyring
+from app.controller.landing_look import LandingLook, look_at_landing
 from app.controller.policies import Policies
 from app.controller.witnessing import Witnessing
 from app.domain.admitted_again import admitted_again
@@ -17,7 +18,6 @@ from app.domain.branch_names import ticket_branch
 from app.domain.branches import child_branch, ticket_of_branch
 from app.domain.fencing import Head, Relation, head_of, needs_relation
 from app.domain.keys import TicketKey
-from app.domain.landing_evidence import LandingEvidence
 from app.domain.observation import Observation
 from app.domain.policy import Policy
 from app.domain.policy_in_force import InForce
@@ -55,7 +55,7 @@ class View:
     comparison: Comparison | None
     heartbeat_at: datetime | None
     family: Family = field(default_factory=Family)
-    landing: LandingEvidence | None = None
+    landing: LandingLook = field(default_factory=LandingLook)
 
     @property
     def now(self) -> datetime:
@@ -117,6 +117,10 @@ class Views:
         comparison = await self._compare(repo, standing.record, observation) if standing and not frozen else None
         usable = standing if frozen is None else None
         contains = partial(self._contains, repo)
+        head = _head(standing, observation, comparison)
+        landing = LandingLook()
+        if usable is not None and head is not None:
+            landing = await look_at_landing(repo, usable.record, policy.policy, head, observation, contains)
         return View(
             repo=repo,
             ledger=ledger,
@@ -125,10 +129,11 @@ class Views:
             policy=policy,
             standing=standing,
             frozen=frozen,
-            head=_head(standing, observation, comparison),
+            head=head,
             comparison=comparison,
             heartbeat_at=await self._heartbeat(repo, standing),
             family=await self._families.of(repo, ledger, usable, policy.policy, contains, observation.now),
+            landing=landing,
         )
 
     async def _found(

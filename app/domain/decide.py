@@ -9,14 +9,16 @@ Accepted losses: between two looks a projection may be old; it blocks a person a
 
 from collections.abc import Iterator
 
-from app.domain import gates, permits
+from app.domain import gates, landing_steps, permits
 from app.domain.checkpoint_gap import overdue, telling
 from app.domain.child_changes import with_results
 from app.domain.drafts import decide_draft
 from app.domain.effect_report import settling
 from app.domain.external_id import parse
+from app.domain.fence_commit import MERGES
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered, Unheld, shown_head
 from app.domain.handoff_marker import marker_of
+from app.domain.landing_tail import tail
 from app.domain.lease import liveness, past
 from app.domain.missing_pull import Uncertain
 from app.domain.observation import Observation, Pull
@@ -27,6 +29,7 @@ from app.domain.plan import (
     CreateCheckRun,
     CreateComment,
     CreatePull,
+    FenceOff,
     ForgetRefusals,
     Guarded,
     NoteProgress,
@@ -45,7 +48,7 @@ from app.domain.plan import (
     target_of,
 )
 from app.domain.pull_base import pull_base
-from app.domain.record import TERMINAL, Record, Work
+from app.domain.record import TERMINAL, Permit, PermitKind, Record, Target, Work
 from app.domain.situation import Situation, ticket_pull
 from app.domain.stuck import asking, needs_person
 
@@ -63,6 +66,9 @@ def decide(s: Situation) -> Plan:
     rules = _rules(s)
     wanted = {target_of(a) for a in rules if isinstance(a, Guarded)}
     if isinstance(standing, permits.Adoptable):
+        withdrawn = _withdrawn(s, standing.permits, wanted)
+        if withdrawn:
+            return (FenceOff(withdrawn, "what the merge was allowed by does not hold any more"),)
         again = tuple(p for p in standing.permits if (p.kind, p.target) in wanted)
         return (Adopt(standing.permits, again, "their author is gone, or their time is up"),)
     planned = tuple(_unless_refused(s, a) if isinstance(a, Guarded) else a for a in rules)
@@ -74,6 +80,12 @@ def decide(s: Situation) -> Plan:
 
 def _rules(s: Situation) -> Plan:
     """What the ticket needs, whatever is open or was refused."""
+    landed = tail(s)
+    if landed is not None:
+        return landed if isinstance(landed, tuple) else (Wait(landed.reason),)
+    first = landing_steps.under_way(s)
+    if first:
+        return first
     over = _over_by_a_person(s)
     if over is not None:
         return (over,)
@@ -82,17 +94,26 @@ def _rules(s: Situation) -> Plan:
     stuck = needs_person(s.record, s.policy, now=s.now, heartbeat_at=s.heartbeat_at)
     asked = asking(s.record, s.observation, stuck) if stuck is not None else ()
     effects = settling(s.record, s.observation)
-    return (
+    others = (
         *_renewal(s),
         *_results(s),
         *_pull(s),
         *_comment(s),
         *_check_run(s),
-        *_draft(s),
+        *_upkeep(s),
         *asked,
         *_gap(s),
         *effects,
     )
+    return (*others, *landing_steps.next_write(s, others))
+
+
+def _withdrawn(s: Situation, due: tuple[Permit, ...], wanted: set[tuple[PermitKind, Target]]) -> tuple[Permit, ...]:
+    """Merges that may still come though they are not wanted any more. One that came already is found by its probe."""
+    pull = ticket_pull(s.record, s.observation)
+    if pull is not None and pull.state == "MERGED":
+        return ()
+    return tuple(p for p in due if p.kind in MERGES and (p.kind, p.target) not in wanted)
 
 
 def _gap(s: Situation) -> Iterator[NoteSaved | WarnOfGap | RemoveComment]:
@@ -253,10 +274,11 @@ def _check_runs_of(record: Record, observation: Observation, head: str) -> Itera
                 yield run.id, p.generation
 
 
-def _draft(s: Situation) -> Iterator[Action]:
+def _upkeep(s: Situation) -> Iterator[Action]:
     pull = _known_pull(s)
     if pull is not None:
-        yield from decide_draft(s.record, pull, s.head, s.policy.draft_label, now=s.now)
+        decided = decide_draft(s.record, pull, s.head, s.policy.draft_label, now=s.now)
+        yield from landing_steps.unless_conflicting(s, decided)
 
 
 def _known_pull(s: Situation) -> Pull | None:

@@ -41,7 +41,7 @@ def standing(record: Record, *, author_is_dead: Callable[[str], bool], now: date
 
     A round that is missing (a record written by hand or by a newer version) makes its permits due at once.
     """
-    pending = tuple(p for p in record.open if p.state != "blocked")
+    pending = tuple(p for p in record.open if p.state not in ("blocked", "accepted"))
     if not pending:
         return NoneOpen()
     due = due_at(record.round)
@@ -87,7 +87,8 @@ def adopted(record: Record, permits: tuple[Permit, ...], *, author: str, now: da
 
 def opened(record: Record, permits: tuple[Permit, ...], *, round_id: str, author: str, now: datetime) -> Record:
     """The record that opens a round with these permits; what is open already is carried (R7). A new permit takes the
-    place of refused ones of its kind, and counts on from one for the very same write.
+    place of refused ones of its kind, and of accepted ones, and counts on from one that was refused for the very same
+    write.
     """
     if not permits:
         return record
@@ -95,7 +96,7 @@ def opened(record: Record, permits: tuple[Permit, ...], *, round_id: str, author
     permits = tuple(
         p.model_copy(update={"refusals": b.refusals + 1}) if (b := before[p.kind]) is not None else p for p in permits
     )
-    carried = tuple(p for p in record.open if not (p.state == "blocked" and p.kind in before))
+    carried = tuple(p for p in record.open if not (p.state in ("blocked", "accepted") and p.kind in before))
     return record.model_copy(
         update={
             "round": Round(id=round_id, author=author, tries=0, ttl_s=TTL_S, opened_at=now),

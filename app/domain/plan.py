@@ -6,7 +6,8 @@ from typing import Any
 
 from app.domain.landing_evidence import Method
 from app.domain.missing_pull import Uncertain
-from app.domain.record import Board, Carried, Drafting, Permit, PermitKind, Target
+from app.domain.record import Board, Carried, Drafting, Merged, Permit, PermitKind, Target
+from app.domain.ticket_id import TicketId
 
 
 @dataclass(frozen=True)
@@ -289,6 +290,59 @@ class UpdateBranch:
 
 
 @dataclass(frozen=True)
+class NoteUpdate:
+    """Write down that the branch stands at the update which the App asked GitHub for."""
+
+    sha: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class NoteDequeued:
+    """Write down that GitHub took the PR out of the merge queue: its permit is refused, and tried again rarely."""
+
+    permit: Permit
+    reason: str
+
+
+@dataclass(frozen=True)
+class FenceOff:
+    """Withdraw merges that may still come, because what allowed them does not hold any more: a fence commit in one
+    update with the ledger (the ownership protocol, R12).
+    """
+
+    permits: tuple[Permit, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class NoteMerge:
+    """Write down the merge, and that the trunk contains it. `reopened`: the Issue was closed since, and a person opened
+    it again, so the App closes it no more.
+    """
+
+    merged: Merged
+    reopened: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class TellOfMerge:
+    """Tell a person, in a new comment, of a merge that did not go as it was meant to. `edge` as for `AskPerson`."""
+
+    edge: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Nudge:
+    """Have other tickets looked at: something of theirs is to be done first."""
+
+    tickets: tuple[TicketId, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
 class EditBase:
     """Point the PR at another base."""
 
@@ -348,6 +402,12 @@ Action = (
     | PullIsOpen
     | PullIsClosed
     | Guarded
+    | NoteUpdate
+    | NoteDequeued
+    | FenceOff
+    | NoteMerge
+    | TellOfMerge
+    | Nudge
     | RemoveComment
     | AskPerson
     | AskAboutPull

@@ -295,6 +295,8 @@ class Landing(Stored):
     merged: Merged | None = None
     issue_closed: bool = False
     incident: str | None = None
+    branch_kept: str | None = None
+    """Why GitHub did not let the branch go, in its own words: shown, and not tried again."""
 
 
 class Fence(Stored):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from app.domain.fence_commit import Disarming
 from app.domain.handoff_marker import report_marker
 from app.domain.observation import Comment, Issue, Observation, Pull
-from app.domain.plan import AskPerson, RestoreBranch, WarnOfGap
+from app.domain.plan import AskPerson, RestoreBranch, TellOfMerge, WarnOfGap
 from app.domain.ticket_id import TicketId
 from app.domain.untrusted import inline
 
@@ -71,6 +71,17 @@ def stuck_report(ticket: TicketId, action: AskPerson, issue: Issue | None) -> st
         f"{_mention(issue)}**Ticket #{ticket} waits for a person**, because {action.reason}.\n\n"
         f"Its work is kept as it is. The way back: {action.remedy}; then an agent runs "
         f"`agent-recovery recover {ticket}`.\n"
+    )
+
+
+def merge_report(ticket: TicketId, action: TellOfMerge, issue: Issue | None) -> str:
+    """One report on a merge that did not go as it was meant to: what happened, what a person decides."""
+    return (
+        f"{report_marker(ticket, action.edge)}\n"
+        f"{_mention(issue)}**Look at a merge of ticket #{ticket}**: {inline(action.reason, 400)}.\n\n"
+        "The App undoes nothing and does nothing more about it: whether the work stays there, is reverted, or is "
+        "merged where it was to go is for you to say. Close the Issue if the ticket is over; where it was put on hold, "
+        f"`agent-recovery unhold {ticket}` lets it go on.\n"
     )
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from app.domain.fence_commit import MERGES
+from app.domain.landing_settled import LandingResult, refused, settled
 from app.domain.plain_text import cut, one_line
 from app.domain.record import Carried, CheckRunRef, Drafting, Permit, Record
 
@@ -49,7 +51,7 @@ class NotSent:
     permit: Permit
 
 
-Result = Made | Declined | Unknown | NotSent
+Result = Made | Declined | Unknown | NotSent | LandingResult
 
 
 def settle(record: Record, results: Sequence[Result]) -> Record:
@@ -63,9 +65,15 @@ def _settle_one(record: Record, result: Result) -> Record:
     standing = next((p for p in record.open if p.id == result.permit.id), None)
     if standing is None:
         return record
+    if isinstance(result, LandingResult):
+        return settled(record, standing, result)
+    if isinstance(result, NotSent) and standing.kind in MERGES and _is_anothers(standing, result.permit):
+        return record
     if isinstance(result, Unknown):
         unknown = standing.model_copy(update={"state": "unknown", "unanswered": True})
         return record.model_copy(update={"open": tuple(unknown if p is standing else p for p in record.open)})
+    if isinstance(result, Declined) and (unknown_still := refused(record, standing, result.reason, result.at)):
+        return unknown_still
     if isinstance(result, Declined):
         blocked = standing.model_copy(
             update={"state": "blocked", "reason": cut(one_line(result.reason), REASON_BYTES), "refused_at": result.at}
@@ -75,6 +83,11 @@ def _settle_one(record: Record, result: Result) -> Record:
     if isinstance(result, Made):
         changes |= _noted(record, standing, result.number)
     return record.model_copy(update=changes)
+
+
+def _is_anothers(standing: Permit, sent: Permit) -> bool:
+    """Whether somebody else may act on a merge by now, or an earlier send may still be under way: its end closes it."""
+    return standing.unanswered or standing.author != sent.author
 
 
 def _noted(record: Record, permit: Permit, number: int) -> dict[str, Any]:
@@ -89,6 +102,8 @@ def _noted(record: Record, permit: Permit, number: int) -> dict[str, Any]:
         return {"projections": at.model_copy(update=update), "checkpoint": checkpoint}
     if permit.kind == "comment_create":
         return {"projections": at.model_copy(update={"comment_id": number})}
+    if permit.kind == "issue_close":
+        return {"landing": record.landing.model_copy(update={"issue_closed": True})}
     target = permit.target
     if permit.kind != "check_run_create" or target.head_sha is None or target.generation is None:
         return {}

@@ -7,6 +7,7 @@ from datetime import datetime
 from app.domain.children import Seen, Unseen
 from app.domain.fencing import Head
 from app.domain.landing_evidence import LandingEvidence
+from app.domain.merge_seen import AfterMerge
 from app.domain.observation import Observation, Pull
 from app.domain.policy import Policy
 from app.domain.record import Record
@@ -15,7 +16,8 @@ from app.domain.record import Record
 @dataclass(frozen=True)
 class Situation:
     """All that a decision depends on. `tail`: commits of agents above the service's last seal. `landing` is read only
-    where the ticket is to land now.
+    where the ticket is to land now, `after_merge` where its PR was merged. `update`: the branch's head, where that is
+    the update which the App asked GitHub for.
     """
 
     observation: Observation
@@ -27,6 +29,8 @@ class Situation:
     heartbeat_at: datetime | None = None
     children: Mapping[str, Seen | Unseen] = field(default_factory=dict)
     landing: LandingEvidence | None = None
+    after_merge: AfterMerge | None = None
+    update: str | None = None
 
     @property
     def now(self) -> datetime:

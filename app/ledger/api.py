@@ -52,11 +52,13 @@ class Lost:
 @dataclass(frozen=True)
 class Undecided:
     """Nobody can say yet whether the commit `sha` will be in the ledger: shown, and never followed by another try to
-    write the same thing before it is decided.
+    write the same thing before it is decided. `refused`: it is decided; GitHub refuses the update as a whole, in the
+    words of `reason`, and nothing of it is under way.
     """
 
     reason: str
     sha: str
+    refused: bool = False
 
 
 class ApiLedger(LedgerReader):
@@ -161,7 +163,7 @@ class ApiLedger(LedgerReader):
             return Won(self._standing_of(record.ticket_id, made.entry(move.commit), record, base, to))
         if isinstance(outcome, Overtaken):
             return Lost(await self.read(record.ticket_id), outcome.elsewhere)
-        return Undecided(outcome.reason, move.commit)
+        return Undecided(outcome.reason, move.commit, outcome.refused)
 
     def drafted(
         self, base: Standing, record: Record, event: str, *, code_parent: str | None, when: datetime

@@ -53,9 +53,12 @@ class Overtaken:
 
 @dataclass(frozen=True)
 class Unknown:
-    """The refs are still where they were and nobody says why; a request may still be under way."""
+    """The refs are still where they were and nobody says why; a request may still be under way. `refused`: none is,
+    because every send was answered, the last one by git's own report.
+    """
 
     reason: str
+    refused: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class Mover:
         if not by_push:
             ways = [*[self._update] * SENDS, self._push]
         reason = "GitHub gave no reason"
-        all_answered = True
+        all_answered, reported = True, False
         for number, send in enumerate(ways):
             if number:
                 await self._pause(number)
@@ -100,9 +103,9 @@ class Mover:
                 if not refusals:
                     self._learn(by_push, send == self._push, all_answered)
                     return Moved()
-                reason = refusals[0]
+                reason, reported = refusals[0], True
             except RefsUndecided as error:
-                reason = error.reason or reason
+                reason, reported = error.reason or reason, False
                 all_answered = all_answered and error.status == _ANSWERED
             except GitHubError as error:
                 if number == 0:
@@ -114,7 +117,7 @@ class Mover:
                 return Unknown(f"the refs could not be read after {reason!r}: {error}")
             if not isinstance(found, _Still):
                 return found
-        return Unknown(await self._obstacle(move) or reason)
+        return Unknown(await self._obstacle(move) or reason, refused=all_answered and reported)
 
     async def _obstacle(self, move: Move) -> str | None:
         """A ref that leaves no room for one that was to be made: GitHub's answers never name it."""

@@ -1,0 +1,161 @@
+"""The next write of a landing, from what was decided about it and from what is under way already.
+
+A merge and an edit of the base exclude each other; a merge that may still come is withdrawn by a fence commit before
+anything takes its conditions away; an update that GitHub took on is waited for, and taken over when it is seen.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+
+from app.domain.branch_updated import updates_asked
+from app.domain.fencing import AtPublished, Foreign
+from app.domain.landing import Behind, Land, NotYet, Queue, action_of, decide_landing
+from app.domain.landing_blocker import BlockerCode
+from app.domain.landing_of_pull import MERGEABLE_AGAIN
+from app.domain.plan import (
+    Action,
+    EditBase,
+    Enqueue,
+    FenceOff,
+    ForgetRefusals,
+    Merge,
+    NoteDequeued,
+    NoteUpdate,
+    SetDraft,
+    UpdateBranch,
+    Wait,
+)
+from app.domain.policy import Mode
+from app.domain.pull_acts import latest
+from app.domain.pull_class import TicketPull
+from app.domain.record import Permit
+from app.domain.situation import Situation, ticket_pull
+
+UPDATE_EVERY = timedelta(minutes=1)
+"""How long an update that GitHub took on is waited for before it is asked for again."""
+UPDATE_FORGOTTEN = timedelta(minutes=15)
+"""After which nobody waits any more for an update that is not wanted now."""
+
+PASSING = frozenset(
+    {
+        BlockerCode.CHECKS_WAITING,
+        BlockerCode.QUEUED,
+        BlockerCode.HEAD_MOVING,
+        BlockerCode.MERGEABLE_UNKNOWN,
+        BlockerCode.NOT_LOOKED,
+    }
+)
+"""What only takes time: the ticket is still on its way."""
+
+
+def under_way(s: Situation) -> tuple[Action, ...]:
+    """What has to be done first about a landing that is under way: nothing else is written before."""
+    if s.update is not None:
+        return (NoteUpdate(s.update, "the branch stands at the update that the App asked for"),)
+    spent = _spent(s)
+    return (ForgetRefusals(spent, "the branch is not where it was asked for any more"),) if spent else ()
+
+
+def next_write(s: Situation, others: tuple[Action, ...]) -> Iterator[Action]:
+    """What the landing needs now; nothing where landing is no question. `others`: what the round does besides."""
+    queued = next((p for p in s.record.open if p.kind == "enqueue" and p.state == "accepted"), None)
+    decision = decide_landing(s) if s.landing is not None else None
+    if queued is not None:
+        yield from _in_queue(s, queued, decision)
+        return
+    if decision is None or any(isinstance(a, EditBase) for a in others) or _base_may_move(s):
+        return
+    if isinstance(decision, NotYet):
+        yield from _not_yet(s, decision)
+    elif isinstance(decision, Land | Behind | Queue):
+        yield _as_told(s, action_of(decision), decision.pull)
+
+
+def on_its_way(s: Situation) -> bool:
+    """Whether the ticket needs its trunk to stand still: it lands, is brought up to date, or waits for nothing but
+    time (its checks on the new head, say).
+    """
+    if s.landing is None or not s.landing.rules.strict or s.landing.rules.queue:
+        return False
+    decision = decide_landing(s)
+    if isinstance(decision, NotYet):
+        return all(b.code in PASSING for b in decision.blockers)
+    return isinstance(decision, Land | Behind)
+
+
+def unless_conflicting(s: Situation, decided: Iterable[Action]) -> Iterator[Action]:
+    """What was decided about the PR's draft state, save that one which is a draft because it conflicts stays one until
+    GitHub says that it does not any more.
+    """
+    pull = ticket_pull(s.record, s.observation)
+    for action in decided:
+        undrafts = isinstance(action, SetDraft) and not action.draft
+        if not undrafts or pull is None or s.policy.mode is not Mode.FULL or pull.mergeable == "MERGEABLE":
+            yield action
+        elif pull.mergeable == "CONFLICTING":
+            yield Wait("it conflicts with its trunk")
+        else:
+            click = latest(pull.acts, "ready", "draft")
+            if click is None or click.kind != "draft" or not click.ours:
+                yield action
+            else:
+                yield Wait("GitHub works out whether it still conflicts with its trunk", s.now + MERGEABLE_AGAIN)
+
+
+def _as_told(s: Situation, action: Merge | Enqueue | UpdateBranch, pull: TicketPull) -> Action:
+    if isinstance(action, Merge):
+        told = next((p for p in s.record.open if p.kind == "merge" and p.state == "blocked"), None)
+        same = told is not None and told.target.head_sha == action.head_sha
+        if told is not None and same and "merge queue" in (told.reason or "").lower():
+            # The rules could not be read, and GitHub's answer to the merge said what they are.
+            return Enqueue(action.number, pull.node_id, action.head_sha, action.base, "GitHub wants it in the queue")
+    if isinstance(action, UpdateBranch):
+        asked = next((p for p in updates_asked(s.record) if p.target.head_sha == action.head_sha), None)
+        until = s.record.round.opened_at + UPDATE_EVERY if asked is not None and s.record.round is not None else None
+        if asked is not None and asked.state == "accepted" and until is not None and s.now < until:
+            return Wait("GitHub brings the branch up to date", until)
+    return action
+
+
+def _not_yet(s: Situation, decision: NotYet) -> Iterator[Action]:
+    pull = ticket_pull(s.record, s.observation)
+    if decision.has(BlockerCode.CONFLICT) and pull is not None and not pull.is_draft:
+        yield SetDraft(pull.number, pull.node_id, True, "it conflicts with its trunk")
+    told = decision.blockers[0].reason if decision.blockers else "it does not land yet"
+    yield Wait(told, decision.until)
+
+
+def _in_queue(s: Situation, permit: Permit, decision: object) -> Iterator[Action]:
+    pull = ticket_pull(s.record, s.observation)
+    if pull is None or pull.state != "OPEN" or pull.head_sha != permit.target.head_sha:
+        return
+    if s.landing is None:
+        yield FenceOff((permit,), "what the PR was queued for does not hold any more")
+    elif not s.landing.queued:
+        yield NoteDequeued(permit, "GitHub took the PR out of the merge queue")
+    elif isinstance(decision, NotYet) and any(b.code not in PASSING for b in decision.blockers):
+        yield FenceOff((permit,), decision.blockers[0].reason)
+    else:
+        yield Wait("the PR waits in the merge queue")
+
+
+def _spent(s: Situation) -> tuple[Permit, ...]:
+    """Permits that GitHub took on and that lead nowhere any more: it carries them out for one head alone."""
+    at = s.head.head if isinstance(s.head, Foreign) else s.head.sha if isinstance(s.head, AtPublished) else None
+    pull = ticket_pull(s.record, s.observation)
+    seen = pull.head_sha if pull is not None else None
+    opened = s.record.round.opened_at if s.record.round is not None else s.now
+    found = []
+    for permit in s.record.open:
+        elsewhere = at is not None and permit.target.head_sha != at
+        if permit.state != "accepted":
+            continue
+        if permit.kind == "branch_update" and (elsewhere or s.now > opened + UPDATE_FORGOTTEN):
+            found.append(permit)
+        if permit.kind == "enqueue" and elsewhere and seen == at:
+            found.append(permit)
+    return tuple(found)
+
+
+def _base_may_move(s: Situation) -> bool:
+    return any(p.kind == "base_edit" and (p.state != "blocked" or p.unanswered) for p in s.record.open)

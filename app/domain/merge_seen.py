@@ -1,0 +1,16 @@
+"""What a look at a ticket's merged PR shows besides the PR itself."""
+
+from dataclasses import dataclass
+
+from app.domain.record import Merged
+
+
+@dataclass(frozen=True)
+class AfterMerge:
+    """What was read about the ticket's merged PR. `on_trunk`: the recorded trunk contains the merge. `closed_since`:
+    the Issue was closed after the merge, by whomever; it may be open again.
+    """
+
+    merged: Merged
+    on_trunk: bool
+    closed_since: bool = False
