@@ -20,9 +20,10 @@ from app.domain.merge_text import merge_text
 from app.domain.observation import Observation
 from app.domain.plan import Enqueue, Merge, UpdateBranch, target_of
 from app.domain.policy import Mode, Policy
-from app.domain.pull_class import Classed, TicketPull, landable
+from app.domain.pull_class import Classed, PullClass, TicketPull, landable
 from app.domain.record import FINISHED, TERMINAL, Record
 from app.domain.situation import Situation, ticket_pull
+from app.domain.stack_gate import gating
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,9 @@ def decide_landing(s: Situation) -> Decision:
         return NotLanding("it has no open PR")
     mine = landable(pull, record, s.observation, s.policy)
     if isinstance(mine, Classed):
-        return NotYet(in_order((*_mode(s), _not_landable(mine), *landing_of_ticket.blockers(s))))
+        below = gating(record, s.observation) if mine.kind is PullClass.STACKED else ()
+        its_class = () if below else (_not_landable(mine),)
+        return NotYet(in_order((*_mode(s), *its_class, *landing_of_ticket.blockers(s))))
     found = in_order(
         (*_mode(s), *landing_of_ticket.blockers(s), *landing_of_ticket.of_its_pull(s, mine), *_evidence(s, mine))
     )

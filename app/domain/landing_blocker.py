@@ -49,6 +49,9 @@ class BlockerCode(StrEnum):
     AUTO_MERGE = "auto_merge"
     EFFECTS = "effects"
     CHILDREN = "children"
+    CIRCLE = "circle"
+    SEVERAL_PREDECESSORS = "several_predecessors"
+    UNDERMINED = "undermined"
     STALE_BASE = "stale_base"
     PREDECESSOR = "predecessor"
     BLOCKED_BY = "blocked_by"
@@ -190,6 +193,18 @@ MEANINGS: dict[BlockerCode, tuple[str, str]] = {
     BlockerCode.CHILDREN: (
         "Something is still to come of a child of the ticket.",
         "The holder integrates or cancels it.",
+    ),
+    BlockerCode.CIRCLE: (
+        "Tickets wait for each other in a circle, by the bases of their PRs or by dependencies of their Issues.",
+        "Give one of them another base, or remove one dependency.",
+    ),
+    BlockerCode.SEVERAL_PREDECESSORS: (
+        "The PR's base and the checkpoint name different tickets below, of which neither stands on the other.",
+        "Give the PR its right base and record that predecessor, or stack one on the other.",
+    ),
+    BlockerCode.UNDERMINED: (
+        "The ticket below was squashed or rebased onto the trunk, and the branch still holds its old commits.",
+        "The holder runs the `git rebase --onto` that is named, and pushes.",
     ),
     BlockerCode.STALE_BASE: (
         "The ticket below in the stack is at another commit than this work was built on, or cannot be told.",

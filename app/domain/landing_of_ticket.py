@@ -11,7 +11,7 @@ from app.domain.policy import Policy
 from app.domain.pull_class import TicketPull
 from app.domain.record import Record
 from app.domain.situation import Situation
-from app.domain.stack import MovedOn, SamePlace, Unclear, stacking
+from app.domain.stack_gate import gating
 from app.domain.surroundings import Surroundings
 from app.domain.validation import VERIFY, Failed, judged, present, validations_of, version_of
 
@@ -44,7 +44,7 @@ def blockers(s: Situation) -> Iterator[Blocker]:
         reason = f"children that are neither integrated nor cancelled: {len(open_children)}"
         remedy = "the holder integrates each of them, or cancels it"
         yield Blocker(BlockerCode.CHILDREN, reason, remedy, names(open_children))
-    yield from _stacked(record, around)
+    yield from gating(record, s.observation)
     if waits := [str(linked) for linked in around.blocked_by if linked.is_open]:
         reason, remedy = f"open Issues that block it: {len(waits)}", "close them, or take the dependency away"
         yield Blocker(BlockerCode.BLOCKED_BY, reason, remedy, names(waits))
@@ -144,17 +144,3 @@ def _effects(record: Record) -> Iterator[Blocker]:
     if running:
         reason = f"effects outside Git that are on their way: {len(running)}"
         yield Blocker(BlockerCode.EFFECTS, reason, "the holder waits for their end and notes it", names(running))
-
-
-def _stacked(record: Record, around: Surroundings) -> Iterator[Blocker]:
-    match stacking(record.checkpoint, around):
-        case SamePlace(number=number):
-            reason = f"#{number}, on which it is stacked, has not landed"
-            yield Blocker(BlockerCode.PREDECESSOR, reason, "wait: a stack lands from the bottom")
-        case MovedOn(number=number, recorded=recorded, now=now):
-            reason = f"#{number}, on which it is stacked, is at {now} and was taken in at {recorded}"
-            remedy = "the holder takes the new state in and records it as predecessor_sha"
-            yield Blocker(BlockerCode.STALE_BASE, reason, remedy)
-        case Unclear(reason=reason):
-            remedy = "the holder records what it is stacked on: predecessor_issue_or_pr and predecessor_sha"
-            yield Blocker(BlockerCode.STALE_BASE, "what it is stacked on cannot be told", remedy, names([reason]))
