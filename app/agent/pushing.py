@@ -118,18 +118,18 @@ def publish(
     Raises Refused; foreign commits come as `DetailedRefusal`, named.
     """
     lease = planned.lease
-    body: dict[str, Any] = {
-        "code_sha": planned.code_sha,
-        "status": planned.status,
-        "checkpoint": planned.checkpoint.model_dump(mode="json", exclude_defaults=True),
-        # What may be done to the branch belongs to the request: else the key of a plain push would answer a rewind.
-        "adopt": adopted,
-        "rewind": rewind,
-        "integrated": [merged.result.model_dump(mode="json") for merged in integrated],
-    }
     ledger = ledger_of(home, lease)
     outcome: git_outcomes.Pushed | git_outcomes.NotPushed
     for _ in range(writes.TRIES):
+        body: dict[str, Any] = {
+            "code_sha": planned.code_sha,
+            "status": planned.status,
+            "checkpoint": planned.checkpoint.model_dump(mode="json", exclude_defaults=True),
+            # What may be done to the branch belongs to the request: else a plain push's key would answer a rewind.
+            "adopt": adopted,
+            "rewind": rewind,
+            "integrated": [merged.result.model_dump(mode="json") for merged in integrated],
+        }
         waiting = writes.unanswered(home, planned.identity, "push")
         begun = writes.begin(home, planned.identity, "push", body)
         outcome = ledger.fenced_push(
@@ -143,6 +143,11 @@ def publish(
             rewind=rewind,
             integrated=integrated,
         )
+        if isinstance(outcome, git_outcomes.Withdrawn):
+            # Nothing was pushed under the key: with the fence commit in it the work is another.
+            writes.settle(home, planned.identity, "push")
+            planned = _past_fence(home, planned, ledger, outcome)
+            continue
         if not isinstance(outcome, git_outcomes.Outnumbered):
             break
         # The ledger does not know the key, so nothing was pushed under it: the number is learnt, the push is new.
@@ -157,6 +162,19 @@ def publish(
     home.save(FILE, lease.model_copy(update={"ledger_head": outcome.ledger_commit, "published_sha": outcome.code_sha}))
     last_save.note(home, planned.identity, body["checkpoint"], planned.checkpoint.trigger)
     return outcome
+
+
+def _past_fence(home: Home, planned: Plan, ledger: GitLedger, withdrawn: git_outcomes.Withdrawn) -> Plan:
+    """The plan with the service's fence commit in the work. The ticket branch of this clone moves first: it changes no
+    file, so the work tree stays as it is, and a push that is cut off afterwards is simply run again.
+    """
+    try:
+        code_sha = ledger.past_fence(planned.code_sha, withdrawn)
+    except OSError as failed:
+        raise usage(f"the withdrawn commit {withdrawn.on[:12]} cannot be followed: {failed}", "push again") from None
+    Workspace(home).follow(planned.lease.branch, planned.code_sha, code_sha)
+    checkpoint = planned.checkpoint.model_copy(update={"checkpoint_sha_or_snapshot": code_sha})
+    return replace(planned, code_sha=code_sha, checkpoint=checkpoint)
 
 
 def ledger_of(home: Home, lease: HeldLease) -> GitLedger:
@@ -187,6 +205,12 @@ def refusal(outcome: git_outcomes.NotPushed, lease: HeldLease) -> Refused:
                 generation=outcome.generation,
             )
         )
+    if isinstance(outcome, git_outcomes.OnHold):
+        remedy = "stop, and keep your commits in this clone: the same push passes once it is off hold"
+        return Refused(Blocked(Code.HELD, outcome.reason, remedy, retryable=True, generation=outcome.generation))
+    if isinstance(outcome, git_outcomes.Withdrawn):
+        reason = f"the service withdrew {outcome.on[:12]} by {outcome.fence[:12]}, several times over"
+        return Refused(Blocked(Code.LOST_RACE, reason, "run `agent-recovery push` again", retryable=True))
     if isinstance(outcome, git_outcomes.Outnumbered):
         remedy = "run `agent-recovery push` again: it says what you know now"
         return Refused(Blocked(Code.STALE_REQUEST, outcome.reason, remedy, retryable=True))

@@ -150,6 +150,13 @@ class Workspace:
                 "commit or set aside local changes, then adopt again",
             ) from None
 
+    def follow(self, branch: str, before: str, after: str) -> None:
+        """Lets the local branch go from `before` to `after`, which has the same files, where it stands at `before`; the
+        work tree and the index stay as they are. Raises Refused where git cannot.
+        """
+        if self.branch_head(branch) == before:
+            self._git("update-ref", "-m", "agent-recovery: follow", f"refs/heads/{branch}", after, before)
+
     def unpublished(self) -> tuple[str, ...]:
         """Commits of HEAD and of every local branch that no fetched branch of the remote holds, newest first. Raises
         Refused where git cannot tell: then nothing may be taken for published.

@@ -8,12 +8,13 @@ import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 
 from app.domain.record import MAX_BYTES
 from app.domain.refs import names_above
-from app.ledger.codec import RECORD_FILE, Entry
+from app.ledger.codec import AUTHOR_EMAIL, AUTHOR_NAME, RECORD_FILE, Entry
 from app.ledger.git_program import DIRECT, QUIET, Fault, directly, fault_of, git_environment, git_words, plain_line
 
 NETWORK_TIMEOUT_S = 120
@@ -136,6 +137,25 @@ class Clone:
         result = self._run("log", "--no-show-signature", "--no-color", f"--max-count={MAX_LISTED}", shape, *arguments)
         fields = [plain_line(field) for field in result.stdout.decode("utf-8", "replace").split("\0")]
         return tuple(zip(fields[0::3], fields[1::3], fields[2::3], strict=False))
+
+    def merge_unchanged(self, sha: str, other: str, text: str, when: datetime) -> str:
+        """Stores a merge of two commits that has the files of the first; nothing points to it yet. Raises OSError where
+        git cannot.
+        """
+        tree = self.resolve(f"{sha}^{{tree}}")
+        if tree is None:
+            raise OSError(f"git does not find the files of {sha}")
+        person = f"{AUTHOR_NAME} <{AUTHOR_EMAIL}> {int(when.timestamp())} +0000"
+        lines = [
+            f"tree {tree}",
+            f"parent {sha}",
+            f"parent {other}",
+            f"author {person}",
+            f"committer {person}",
+            "",
+            text,
+        ]
+        return self.write_object("commit", ("\n".join(lines) + "\n").encode())
 
     def write_object(self, kind: str, content: bytes) -> str:
         """Stores a git object and returns its SHA. Raises OSError where git cannot."""

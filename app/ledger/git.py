@@ -21,7 +21,8 @@ from app.domain.child_contract import ListedChild
 from app.domain.children import Seen as Found
 from app.domain.children import Unseen
 from app.domain.fence import highest_seq, other_request
-from app.domain.record import AGENT_STATUSES, Answered, Published, Record
+from app.domain.hold import why_held
+from app.domain.record import AGENT_STATUSES, Answered, Fence, Published, Record
 from app.domain.refs import LedgerRefs
 from app.domain.ticket_id import Child, TicketId, number_of
 from app.domain.token import Claims, Forged, kid_of, secret_of
@@ -39,11 +40,13 @@ from app.ledger.git_outcomes import (
     KeyUsed,
     LostRace,
     NotPushed,
+    OnHold,
     Outnumbered,
     Pushed,
     Refused,
     Seen,
     Unheard,
+    Withdrawn,
 )
 from app.ledger.git_program import Fault
 from app.ledger.seals import LeaseSealer, PublicKeys, ServiceSeal, own_secret
@@ -159,7 +162,8 @@ class GitLedger:
         Outnumbered. No number above HIGHEST_SEQ is sealed: no reader of the agent API would take it.
 
         The branch must stand at what is published; elsewhere it is Foreign, unless `adopt` is exactly its head and the
-        work contains it, or `rewind` puts the branch back and keeps the foreign head under `recovered/`. A push that
+        work contains it, or `rewind` puts the branch back and keeps the foreign head under `recovered/`. Where the
+        service withdrew what the work builds on, it is Withdrawn until the work contains that fence commit. A push that
         was carried out unheard is found in the ledger; of two pushers one wins and the other starts from its result;
         once the lease is gone every answer is FencedOut. `integrated`: results of children that the work contains and
         that are noted in the same push.
@@ -276,9 +280,20 @@ class GitLedger:
         except (NotStorable, Relisted) as error:
             return Refused(str(error))
 
-    def _branch(self, head: str | None, record: Record, content: _Content) -> _Branch | Foreign | Refused:
-        published = record.published.sha if record.published else None
+    def past_fence(self, code_sha: str, withdrawn: Withdrawn) -> str:
+        """The work with the fence commit in it: that commit itself where nothing was done since, else a merge with it.
+        The files are those of `code_sha` in any case. Raises OSError where git cannot store it.
+        """
+        if self._clone.contains(withdrawn.fence, code_sha):
+            return withdrawn.fence
+        text = f"Go on after {withdrawn.on[:12]} was withdrawn"
+        return self._clone.merge_unchanged(code_sha, withdrawn.fence, text, datetime.now(UTC))
+
+    def _branch(self, head: str | None, record: Record, content: _Content) -> _Branch | Withdrawn | Foreign | Refused:
+        published, fence = record.published.sha if record.published else None, record.fence
         code_sha = content.code_sha
+        if fence is not None and fence.sha == published and self._lacks(code_sha, fence):
+            return Withdrawn(fence.sha, fence.on)
         if code_sha in record.burned_shas:
             return Refused(f"{code_sha} was withdrawn and is never published again: make a new commit")
         if published is not None and not self._clone.contains(code_sha, published):
@@ -294,6 +309,9 @@ class GitLedger:
             return _Branch(head, note=f", adopting {head[:12]}")
         known = [code_sha, *([published] if published else [])]
         return Foreign(head, self._clone.commits_beside(head, known))
+
+    def _lacks(self, code_sha: str, fence: Fence) -> bool:
+        return self._clone.contains(code_sha, fence.on) and not self._clone.contains(code_sha, fence.sha)
 
     def _draft(self, judged: Sound, content: _Content, note: str) -> Draft:
         generation, nonce = content.claims.identity
@@ -377,12 +395,14 @@ class GitLedger:
         return tuple(entries)
 
 
-def _fence(record: Record, claims: Claims) -> FencedOut | None:
+def _fence(record: Record, claims: Claims) -> FencedOut | OnHold | None:
     """The fence itself: the ledger's head must name our generation and nonce, and nothing may have ended them."""
     holder = record.lease.holder if record.lease else None
     if record.identity != claims.identity:
         who = f"generation {record.generation} holds the ticket" if holder else "nobody holds the ticket"
         return FencedOut(f"{who}; this lease was generation {claims.generation}", holder, record.generation)
+    if record.status == "held":
+        return OnHold(why_held(record), record.generation)
     if record.status not in AGENT_STATUSES | {"recovering"}:
         return FencedOut(f"the ticket is {record.status}", holder, record.generation)
     return None

@@ -44,6 +44,24 @@ class FencedOut:
 
 
 @dataclass(frozen=True)
+class OnHold:
+    """A person put the ticket on hold: the lease stands, and the same push passes once it is off hold."""
+
+    reason: str
+    generation: int
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """The service withdrew `on`, which the work builds on, by the empty commit `fence` above it, so that a merge under
+    way cannot happen. Once the work contains that commit it can be pushed.
+    """
+
+    fence: str
+    on: str
+
+
+@dataclass(frozen=True)
 class Foreign:
     """The branch stands at `head`, which was not pushed under this ledger. `commits`: (SHA, subject, author) of what
     is there and not in the work to be pushed; subject and author are strangers' text. Empty where the branch was only
@@ -100,4 +118,4 @@ class KeyUsed(Refused):
     """The request's key was used before to ask for something else than a push; nothing was pushed (R16)."""
 
 
-NotPushed = FencedOut | Foreign | LostRace | Refused
+NotPushed = FencedOut | OnHold | Withdrawn | Foreign | LostRace | Refused

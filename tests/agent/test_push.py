@@ -298,3 +298,46 @@ def test_plain_git_push_from_the_clone_still_works_with_the_users_own_token(worl
     sha = world.commit(here, "plain.txt")
     subprocess.run(["git", "push", "-q", "origin", BRANCH], cwd=here, env=world.environment(), check=True)
     assert world.server_ref(HEAD_REF) == sha
+
+
+@pytest.mark.parametrize("command", [("push", "--json"), ("push", "--json", "--rewind")])
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_push_goes_on_after_the_service_withdrew_the_head(
+    world: World, goes_on: bool, command: tuple[str, ...]
+) -> None:
+    """The fence commit comes into the work by itself, with a dirty work tree too, and nothing in that is touched."""
+    here = world.holder()
+    on = pushed(world, here)
+    tree = world.git(world.service.bare, "rev-parse", f"{on}^{{tree}}")
+    fence = world.git(world.service.bare, "commit-tree", tree, "-p", on, "-m", "Withdraw")
+    world.git(world.service.bare, "update-ref", HEAD_REF, fence, on)
+    published = {**world.record()["published"], "sha": fence}
+    withdrawn = {"sha": fence, "on": on, "because": "on hold"}
+    world.write_ledger(event="on hold", published=published, burned_shas=(on,), fence=withdrawn)
+    work = world.commit(here, "more.txt") if goes_on else on
+    (here / "prices.txt").write_text("in the middle of it\n")
+    done = world.run(here, *command)
+    assert done.code == 0, done.err + done.out
+    head = world.server_ref(HEAD_REF)
+    assert done.json["pushed"] == head == world.git(here, "rev-parse", "HEAD") == world.record()["published"]["sha"]
+    parents = world.git(world.service.bare, "log", "-1", "--format=%P", str(head))
+    assert (parents if goes_on else head) == (f"{work} {fence}" if goes_on else fence)
+    assert world.record()["checkpoint"]["checkpoint_sha_or_snapshot"] == head
+    assert world.git(here, "status", "--porcelain", "--untracked-files=no") == "M prices.txt"
+    assert world.run(here, "push", "--json").code == 0
+    assert world.server_ref(HEAD_REF) == head
+
+
+def test_a_push_of_a_ticket_on_hold_is_told_who_and_keeps_its_lease(world: World) -> None:
+    here = world.holder()
+    on = pushed(world, here)
+    held = {"by": "wanda", "at": "2026-11-30T12:00:00Z", "before": "working", "reason": "wait for QA"}
+    world.write_ledger(event="on hold", status="held", held=held)
+    world.commit(here, "more.txt")
+    done = world.run(here, "push", "--json")
+    assert done.code == 4
+    assert done.json["error"]["code"] == "held"
+    assert "wanda put the ticket on hold" in done.json["error"]["message"]
+    assert world.server_ref(HEAD_REF) == on
+    world.write_ledger(event="off hold")
+    assert world.run(here, "push", "--json").code == 0

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from app.domain.checkpoint import Checkpoint
-from app.domain.record import Answered, Rebuilt, Record
+from app.domain.record import Answered, Fence, Held, Published, Rebuilt, Record
 from app.ledger.clone import Clone, PushedRefs, PushFailed, Unreachable
 from app.ledger.codec import Draft, Entry, blob_bytes, commit_bytes, draft, tree_bytes
 from app.ledger.git import GitLedger
@@ -24,10 +24,12 @@ from app.ledger.git_outcomes import (
     Gone,
     KeyUsed,
     LostRace,
+    OnHold,
     Outnumbered,
     Pushed,
     Refused,
     Seen,
+    Withdrawn,
 )
 
 BRANCH = "ticket/42-sort"
@@ -294,9 +296,8 @@ def test_a_takeover_between_read_and_push_refuses_both_refs(
     assert remote.record.generation == 2
 
 
-@pytest.mark.parametrize("status", ["held", "exhausted"])
-def test_a_hold_ends_the_lease_for_pushes(remote: Remote, agent: Agent, status: str) -> None:
-    remote.change(status=status)
+def test_a_ticket_that_is_exhausted_takes_no_pushes(remote: Remote, agent: Agent) -> None:
+    remote.change(status="exhausted")
     assert isinstance(agent.push(agent.commit()), FencedOut)
 
 
@@ -622,3 +623,56 @@ def test_a_new_request_with_an_old_number_pushes_nothing(agent: Agent, remote: R
     known = agent.push(sha, request=("key-one-1", 1))
     assert isinstance(known, Pushed)
     assert known.code_sha == sha
+
+
+def _fence_off(remote: Remote, on: str) -> str:
+    """The service's fence commit above the published head, in the branch and in the record."""
+    tree = git(remote.path, "rev-parse", f"{on}^{{tree}}")
+    fence = git(remote.path, "commit-tree", tree, "-p", on, "-m", "Withdraw")
+    git(remote.path, "update-ref", f"refs/heads/{BRANCH}", fence, on)
+    published = Published(sha=fence, generation=1, nonce="n1")
+    remote.change(published=published, burned_shas=(on,), fence=Fence(sha=fence, on=on, because="on hold"))
+    return fence
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_work_without_the_fence_commit_is_withdrawn_until_it_has_it(
+    remote: Remote, agent: Agent, goes_on: bool
+) -> None:
+    on = agent.commit()
+    agent.push(on)
+    fence = _fence_off(remote, on)
+    work = agent.commit("more.txt") if goes_on else on
+    before = remote.refs()
+    answer = agent.push(work)
+    assert answer == Withdrawn(fence, on)
+    assert remote.refs() == before
+    after = agent.ledger.past_fence(work, answer)
+    assert (after == fence) is not goes_on
+    assert git(agent.path, "diff", "--stat", work, after) == ""
+    assert agent.push(after) == Pushed(remote.head.sha, after)
+    assert remote.refs()[f"refs/heads/{BRANCH}"] == after
+    assert remote.record.published == Published(sha=after, generation=1, nonce="n1")
+    assert remote.record.burned_shas == (on,)
+
+
+def test_work_that_lacks_what_was_withdrawn_is_no_matter_of_the_fence(remote: Remote, agent: Agent) -> None:
+    on = agent.commit()
+    agent.push(on)
+    _fence_off(remote, on)
+    git(agent.path, "reset", "-q", "--hard", remote.root)
+    answer = agent.push(agent.commit("other.txt"))
+    assert isinstance(answer, Refused)
+    assert "does not contain what is published" in answer.reason
+
+
+def test_a_hold_is_told_as_one_and_ends_no_lease(remote: Remote, agent: Agent, writers: Any) -> None:
+    sha = agent.commit()
+    held = Held(by="wanda", at=writers.lease().granted_at, before="recovering", reason="wait for QA")
+    remote.change(status="held", held=held)
+    answer = agent.push(sha)
+    assert isinstance(answer, OnHold)
+    assert "wanda put the ticket on hold" in answer.reason
+    assert "wait for QA" in answer.reason
+    remote.change(status="working", held=None)
+    assert agent.push(sha) == Pushed(remote.head.sha, sha)
