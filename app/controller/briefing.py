@@ -73,5 +73,6 @@ def _recovery(view: View, record: Record | None, evidence: EvidenceRequest | Non
         head=view.head_under(record) if record is not None else view.head,
         evidence=evidence,
         children=view.family.shown(record) if record is not None else (),
+        landing=view.landing.landing,
         policy_note=view.policy.note,
     )

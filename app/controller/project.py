@@ -17,6 +17,8 @@ from app.domain.external_id import Projected, parse
 from app.domain.fencing import Head, shown_head
 from app.domain.handoff_comment import render
 from app.domain.handoff_marker import marker_of
+from app.domain.landing_blocker import Blocker
+from app.domain.landing_told import standing_in_the_way
 from app.domain.lease import liveness
 from app.domain.observation import CheckRun, Comment
 from app.domain.outcome import Blocked
@@ -56,7 +58,13 @@ class Projector:
         """The handoff comment of a record."""
         payload, seal = self._sealed(view, standing)
         return render(
-            standing.record, head, payload=payload, seal=seal, stuck=_stuck(view, standing), late=_late(view, standing)
+            standing.record,
+            head,
+            payload=payload,
+            seal=seal,
+            stuck=_stuck(view, standing),
+            late=_late(view, standing),
+            blockers=_in_the_way(view, standing, head),
         )
 
     def unfinished_check_run(self, view: View, standing: Standing, head: Head, sha: str) -> CheckRunWrite:
@@ -72,7 +80,9 @@ class Projector:
 
     def check_run(self, view: View, standing: Standing, head: Head, sha: str) -> CheckRunWrite:
         """What the check-run on a head says about a record."""
-        verdict = verdict_on(standing.record, head, view.observation, _stuck(view, standing))
+        verdict = verdict_on(
+            standing.record, head, view.observation, _stuck(view, standing), _in_the_way(view, standing, head)
+        )
         payload, seal = self._sealed(view, standing)
         others = _others(view, standing, sha)
         at = _moment(view, standing)
@@ -165,6 +175,11 @@ def _handoff_comment(view: View, standing: Standing) -> Comment | None:
         return None
     marker = marker_of(view.ticket)
     return next((c for c in pull.comments if c.body.startswith(marker)), None)
+
+
+def _in_the_way(view: View, standing: Standing, head: Head) -> tuple[Blocker, ...]:
+    evidence = view.landing.landing
+    return standing_in_the_way(standing.record, view.observation, view.usable_policy, head, evidence)
 
 
 def _stuck(view: View, standing: Standing) -> Blocked | None:

@@ -13,6 +13,7 @@ from app.domain.effect_findings import blockers as effect_blockers
 from app.domain.effect_findings import commands as effect_commands
 from app.domain.fencing import Foreign
 from app.domain.gates import Pass
+from app.domain.landing_told import lasting, plain, quoted
 from app.domain.model import instant_text
 from app.domain.outcome import Blocked
 from app.domain.plain_text import clean, one_line, shorten
@@ -22,6 +23,7 @@ from app.domain.recovery_view import RecoveryView, tasks_of
 from app.domain.shown_child import ShownChild
 from app.domain.stack import MovedOn, stacking
 from app.domain.ticket_id import Child, TicketId
+from app.domain.unfinished_landing import in_the_way
 from app.domain.untrusted import inline, quote
 
 MAX_ISSUE_BODY = 16 * 1024
@@ -79,22 +81,33 @@ def compose(
         criteria=criteria,
         commands=_commands(view, claim),
         untrusted=Untrusted(
-            issue_title=title, issue_body=body, issue_body_shortened=was_shortened, issue_tasks=_issue_tasks(view)
+            issue_title=title,
+            issue_body=body,
+            issue_body_shortened=was_shortened,
+            issue_tasks=_issue_tasks(view),
+            in_the_way=quoted(in_the_way(view)),
         ),
         generated_at=view.now,
     )
 
 
 def _refused(record: Record | None) -> tuple[str, ...]:
+    """Writes that GitHub refused. Those of a landing are told with what else is in its way."""
     permits = record.open if record is not None else ()
-    return tuple(f"GitHub refused {p.kind}: {p.reason}" for p in permits if p.state == "blocked")
+    refused = [p for p in permits if p.state == "blocked" and p.kind not in ("merge", "enqueue", "branch_update")]
+    return tuple(f"GitHub refused {p.kind}: {p.reason}" for p in refused)
 
 
 def _found(view: RecoveryView) -> tuple[str, ...]:
     """Blockers that the look itself found."""
+    landing = [f"landing ({blocker.code}): {plain(blocker)}" for blocker in lasting(in_the_way(view))]
     waits = [f"waits for {linked}, which is open" for linked in ticket_evidence.open_dependencies(view)]
     missing = [d for d in decisions_of(view) if d.state == "missing"]
-    return (*waits, *(f"the recorded decision {d.ref} is missing{f' at {d.at}' if d.at else ''}" for d in missing))
+    return (
+        # What is in a landing's way names the open dependencies too.
+        *(landing or waits),
+        *(f"the recorded decision {d.ref} is missing{f' at {d.at}' if d.at else ''}" for d in missing),
+    )
 
 
 def brief_schema() -> dict[str, Any]:
@@ -129,6 +142,9 @@ def render_markdown(brief: Brief) -> str:
         tasks = len(brief.untrusted.issue_tasks)
         parts.append(f"## Next steps\n\nNone noted yet; the Issue's text lists {tasks} tasks.")
     parts += _list("Blockers", [inline(text, MAX_SHOWN) for text in brief.blockers])
+    parts += _list(
+        "What the blockers of landing name", [inline(text, MAX_SHOWN) for text in brief.untrusted.in_the_way]
+    )
     parts += _list("Pending validation", [inline(text, MAX_SHOWN) for text in brief.pending_validation])
     parts += _list("Validations", [_validation_line(v) for v in brief.validations])
     parts += _list("Accepted decisions", [inline(text, MAX_SHOWN) for text in brief.accepted_decisions])

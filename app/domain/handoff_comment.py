@@ -6,6 +6,8 @@ from app.domain.child_states import told
 from app.domain.effect_findings import shown
 from app.domain.fencing import AtPublished, Foreign, Head, Tampered, Unheld
 from app.domain.handoff_marker import marker_of
+from app.domain.landing_blocker import Blocker
+from app.domain.landing_told import lines
 from app.domain.model import instant_text
 from app.domain.outcome import Blocked
 from app.domain.plain_text import cut
@@ -46,16 +48,24 @@ _STATE = {
 
 
 def render(
-    record: Record, head: Head, *, payload: str, seal: str, stuck: Blocked | None = None, late: Overdue | None = None
+    record: Record,
+    head: Head,
+    *,
+    payload: str,
+    seal: str,
+    stuck: Blocked | None = None,
+    late: Overdue | None = None,
+    blockers: tuple[Blocker, ...] = (),
 ) -> str:
     """The comment's text. Prose is cut first where it grows too long, the checkpoint never. `stuck`: why the ticket
-    waits for a person; `late`: that its holder works on without saving.
+    waits for a person; `late`: that its holder works on without saving; `blockers`: what is in its landing's way.
     """
     machine = block(payload, seal)
     gap = (
         [f"**Not saved for too long**: {late.reason}. What was done since is lost if the agent stops."] if late else []
     )
-    prose = "\n\n".join(part for part in (_state(record, stuck), *gap, _table(record, head), *_lists(record)) if part)
+    parts = (_state(record, stuck), *gap, _table(record, head), *_landing(blockers), *_lists(record))
+    prose = "\n\n".join(part for part in parts if part)
     room = MAX_BYTES - len(machine.encode()) - len(marker_of(record.ticket_id)) - 8
     return f"{marker_of(record.ticket_id)}\n{cut(prose, room)}\n\n{machine}\n"
 
@@ -91,6 +101,11 @@ def _table(record: Record, head: Head) -> str:
     if record.projections.replaced_pr is not None:
         rows.append(("Replaces", f"#{record.projections.replaced_pr}, which GitHub could not reopen"))
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)])
+
+
+def _landing(blockers: tuple[Blocker, ...]) -> list[str]:
+    told = lines(blockers)
+    return ["**Before it lands**\n" + "\n".join(f"- {line}" for line in told)] if told else []
 
 
 def _head(head: Head) -> str:

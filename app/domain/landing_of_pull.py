@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from app.domain.landing_blocker import Blocker, BlockerCode, names
 from app.domain.landing_evidence import MOST_FILES, LandingEvidence
-from app.domain.landing_of_ticket import HEAD_AGAIN, is_asked_for
+from app.domain.landing_of_ticket import CONFLICT, HEAD_AGAIN, RESOLVE, is_asked_for
 from app.domain.patterns import protected
 from app.domain.policy import LandingPolicy
 from app.domain.pull_class import TicketPull
@@ -139,8 +139,7 @@ def _mergeable(evidence: LandingEvidence, now: datetime) -> Iterator[Blocker]:
         yield Blocker(BlockerCode.AUTO_MERGE, reason, "switch auto-merge off; the App lands the ticket by itself")
     if evidence.mergeable == "CONFLICTING" or evidence.merge_state == "DIRTY":
         both = [file for file in evidence.files or () if file in set(evidence.base_files)]
-        remedy = "the holder merges the trunk into the branch, resolves it, and pushes"
-        yield Blocker(BlockerCode.CONFLICT, "the work and its trunk changed the same places", remedy, names(both))
+        yield Blocker(BlockerCode.CONFLICT, CONFLICT, RESOLVE, names(both))
     elif evidence.mergeable == "UNKNOWN" or (evidence.rules.strict and evidence.merge_state == "UNKNOWN"):
         reason = "GitHub is still working out whether the PR can be merged"
         yield Blocker(BlockerCode.MERGEABLE_UNKNOWN, reason, "wait: it is asked again", until=now + MERGEABLE_AGAIN)

@@ -1,20 +1,23 @@
 """What of the ticket itself stands in the way of landing: its record, its branch, its Issue, what it depends on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from app.domain.children import active_names
+from app.domain.drafts import drafted_by
 from app.domain.effect_journal import unknown
-from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
-from app.domain.landing_blocker import Blocker, BlockerCode, names
+from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered, Unheld
+from app.domain.landing_blocker import MOST_NAMES, Blocker, BlockerCode, names
 from app.domain.policy import Policy
 from app.domain.pull_class import TicketPull
 from app.domain.record import Record
-from app.domain.situation import Situation
+from app.domain.situation import Situation, ticket_pull
 from app.domain.stack_gate import gating
-from app.domain.surroundings import Surroundings
+from app.domain.surroundings import Linked, Surroundings
 from app.domain.validation import VERIFY, Failed, judged, present, validations_of, version_of
 
+CONFLICT = "the work conflicts with its trunk"
+RESOLVE = "the holder merges the trunk into the branch, resolves it, and pushes"
 HEAD_AGAIN = timedelta(seconds=10)
 """GitHub needs seconds to show a push in its pull request."""
 
@@ -45,12 +48,21 @@ def blockers(s: Situation) -> Iterator[Blocker]:
         remedy = "the holder integrates each of them, or cancels it"
         yield Blocker(BlockerCode.CHILDREN, reason, remedy, names(open_children))
     yield from gating(record, s.observation)
-    if waits := [str(linked) for linked in around.blocked_by if linked.is_open]:
-        reason, remedy = f"open Issues that block it: {len(waits)}", "close them, or take the dependency away"
-        yield Blocker(BlockerCode.BLOCKED_BY, reason, remedy, names(waits))
-    if waits := [str(linked) for linked in around.sub_issues if linked.is_open]:
-        reason, remedy = f"open sub-issues: {len(waits)}", "close them, or take them out of the Issue"
-        yield Blocker(BlockerCode.SUB_ISSUES, reason, remedy, names(waits))
+    if waits := [linked for linked in around.blocked_by if linked.is_open]:
+        reason, remedy = (
+            f"the Issue is blocked by {listed(waits)}, still open",
+            "close them, or take the dependency away",
+        )
+        yield Blocker(BlockerCode.BLOCKED_BY, reason, remedy)
+    if waits := [linked for linked in around.sub_issues if linked.is_open]:
+        reason, remedy = f"the Issue has open sub-issues: {listed(waits)}", "close them, or take them out of the Issue"
+        yield Blocker(BlockerCode.SUB_ISSUES, reason, remedy)
+
+
+def listed(linked: Sequence[Linked]) -> str:
+    """Issues by their numbers, which no stranger chooses."""
+    more = f" and {len(linked) - MOST_NAMES} more" if len(linked) > MOST_NAMES else ""
+    return f"{', '.join(map(str, linked[:MOST_NAMES]))}{more}"
 
 
 def of_its_pull(s: Situation, pull: TicketPull) -> Iterator[Blocker]:
@@ -59,8 +71,14 @@ def of_its_pull(s: Situation, pull: TicketPull) -> Iterator[Blocker]:
     if work is not None and pull.base != work.trunk:
         reason, remedy = "the PR goes onto another trunk than is recorded", "change its base, or retarget the ticket"
         yield Blocker(BlockerCode.WRONG_BASE, reason, remedy, names([pull.base, work.trunk]))
+    seen = ticket_pull(s.record, s.observation)
     if pull.is_draft:
-        yield Blocker(BlockerCode.DRAFT, "the PR is a draft", "mark it as ready for review when it may land")
+        by = drafted_by(s.record, seen) if seen is not None else None
+        reason = "the PR is a draft" if by is None else "a person made the PR a draft"
+        remedy = "mark it as ready for review when it may land"
+        yield Blocker(BlockerCode.DRAFT, reason, remedy, names([by] if by else []))
+    if s.landing is None and seen is not None and seen.mergeable == "CONFLICTING":
+        yield Blocker(BlockerCode.CONFLICT, CONFLICT, RESOLVE)
     if isinstance(s.head, AtPublished) and pull.head_sha != s.head.sha:
         yield Blocker(
             BlockerCode.HEAD_MOVING,
@@ -85,6 +103,10 @@ def _by_people(s: Situation) -> Iterator[Blocker]:
 
 def _head(record: Record, head: Head) -> Iterator[Blocker]:
     match head:
+        case Unheld(head=found):
+            reason = f"nobody ever held the ticket, so nobody published {found}"
+            remedy = "an agent takes the work over, or a person accepts exactly this commit"
+            yield Blocker(BlockerCode.FOREIGN_HEAD, reason, remedy)
         case NothingPublished():
             yield Blocker(BlockerCode.NOT_PUBLISHED, "nothing was published yet", "the holder pushes its work")
         case Tampered():
@@ -130,7 +152,7 @@ def _verified(record: Record, policy: Policy, head: Head, around: Surroundings) 
             return
     else:
         because = "they were never run on it" if known is None else "others were run on it than the policy names now"
-    reason = f"the policy's verify commands have not passed on {head.sha}: {because}"
+    reason = f"the policy's verify commands have not passed on exactly {head.sha}: {because}"
     yield Blocker(BlockerCode.VERIFY_MISSING, reason, "the holder runs: agent-recovery validate verify")
 
 

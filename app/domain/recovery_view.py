@@ -8,6 +8,7 @@ from typing import Any, Literal
 from app.domain.agent_api import EvidenceRequest
 from app.domain.checkpoint import Checkpoint
 from app.domain.fencing import Head
+from app.domain.landing_evidence import LandingEvidence
 from app.domain.lease import Live, Liveness, Suspect
 from app.domain.observation import Observation, Pull
 from app.domain.plain_text import one_line, shorten
@@ -40,6 +41,8 @@ class RecoveryView:
     head: Head | None = None
     evidence: EvidenceRequest | None = None
     children: tuple[ShownChild, ...] = ()
+    landing: LandingEvidence | None = None
+    """What GitHub asks of the ticket's PR, where it was read."""
     policy_note: str | None = None
     """That an older policy than the file's is in force, and why."""
 

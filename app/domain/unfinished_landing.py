@@ -7,9 +7,9 @@ build on the ticket's branch. Delivered work is never done again.
 from typing import Any
 
 from app.domain.branches import ticket_of_branch
+from app.domain.landing_blocker import Blocker
+from app.domain.landing_told import standing_in_the_way
 from app.domain.recovery_view import Found, RecoveryView, Verdict
-from app.domain.ticket_evidence import open_dependencies
-from app.domain.validation import VERIFY, passes, present, version_of
 
 
 def found(view: RecoveryView) -> Found:
@@ -21,6 +21,7 @@ def found(view: RecoveryView) -> Found:
         "issue_state": view.observation.issue.state if view.observation.issue else None,
         "other_branches": _other_branches(view),
         "dependents": [p.number for p in view.observation.around.dependents],
+        "in_the_way": [blocker.code for blocker in in_the_way(view)],
     }
     if pull is not None and pull.state == "MERGED":
         return ("pending" if left else "done"), "; ".join(("the work has landed", *left)), evidence
@@ -37,18 +38,18 @@ def judged(view: RecoveryView) -> Verdict:
         return (False, f"PR #{pull.number} was merged; {'; '.join(left)}") if left else (True, "it has landed")
     if view.record is None or view.record.status != "ready":
         return None, "does not apply before the ticket is ready"
-    waits = [f"#{linked.number} is open" for linked in open_dependencies(view)]
-    if pull is not None and pull.mergeable == "CONFLICTING":
-        waits.append(f"PR #{pull.number} conflicts with its base")
-    commands = view.policy.verify if view.policy is not None else ()
-    verify = {VERIFY: version_of(commands)} if commands else {}
-    if view.start_sha is not None and passes(
-        view.record, verify, present(view.record, view.start_sha, view.observation.around)
-    ):
-        waits.append(f"the verify commands have not passed on exactly {view.start_sha}")
-    if waits:
+    if waits := [blocker.reason for blocker in in_the_way(view)]:
         return None, f"the ticket is ready and waits: {'; '.join(waits)}"
-    return None, "the ticket is ready; landing is not part of this version, a person merges"
+    if pull is None or pull.state != "OPEN":
+        return None, "the ticket is ready and has no open PR that could land"
+    return None, "the ticket is ready and nothing is in its way: the App lands it"
+
+
+def in_the_way(view: RecoveryView) -> tuple[Blocker, ...]:
+    """What is in the way of the ticket's landing, once it is ready; nothing before that."""
+    if view.record is None:
+        return ()
+    return standing_in_the_way(view.record, view.observation, view.policy, view.head, view.landing)
 
 
 def left_over(view: RecoveryView) -> tuple[str, ...]:
@@ -65,6 +66,7 @@ def left_over(view: RecoveryView) -> tuple[str, ...]:
         left.append(
             f"PR #{pull.number} is {'ready' if ready else 'marked ready while work goes on'} and has not landed"
         )
+        left += [blocker.reason for blocker in in_the_way(view)]
     if around.dependents:
         numbers = ", ".join(f"#{p.number}" for p in around.dependents)
         left.append(f"{numbers} build on the ticket's branch, so it stays until they have another base")

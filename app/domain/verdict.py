@@ -9,6 +9,8 @@ from typing import Literal
 
 from app.domain.external_id import parse
 from app.domain.fencing import AtPublished, Foreign, Head, Unheld
+from app.domain.landing_blocker import Blocker
+from app.domain.landing_told import lines
 from app.domain.observation import Observation
 from app.domain.outcome import Blocked
 from app.domain.record import FINISHED, TERMINAL, Record
@@ -27,8 +29,16 @@ class Verdict:
     summary: str
 
 
-def verdict_on(record: Record, head: Head, observation: Observation, stuck: Blocked | None = None) -> Verdict:
-    """The verdict on the head that `head` speaks of. `stuck`: why the ticket waits for a person."""
+def verdict_on(
+    record: Record,
+    head: Head,
+    observation: Observation,
+    stuck: Blocked | None = None,
+    blockers: tuple[Blocker, ...] = (),
+) -> Verdict:
+    """The verdict on the head that `head` speaks of. `stuck`: why the ticket waits for a person; `blockers`: what is in
+    its landing's way, which is told and changes no verdict: this run says who pushed.
+    """
     if record.status in TERMINAL:
         return _ended(record)
     if isinstance(head, Foreign):
@@ -71,7 +81,8 @@ def verdict_on(record: Record, head: Head, observation: Observation, stuck: Bloc
             "success",
             f"Fenced: published by the holder of generation {record.generation}",
             f"Commit {head.sha} was published under the present lease. Status of the ticket: {record.status}."
-            + _validations(record, head.sha, observation),
+            + _validations(record, head.sha, observation)
+            + _before_it_lands(blockers),
         )
     if record.lease is None:
         return Verdict(None, "Handed off; waiting for the next agent", "Nobody holds the ticket at the moment.")
@@ -84,12 +95,17 @@ def verdict_on(record: Record, head: Head, observation: Observation, stuck: Bloc
 
 def _validations(record: Record, sha: str, observation: Observation) -> str:
     """What is known of this very commit: a result of another one is shown as not run."""
-    lines = [
+    told = [
         f"- {inline(v.profile, 120)} {inline(v.version, 120)}: {v.state}"
         + (f" ({inline(v.because, 200)})" if v.because else "")
         for v in shown(record, present(record, sha, observation.around))
     ]
-    return "\n\nValidations of this commit:\n\n" + "\n".join(lines) if lines else ""
+    return "\n\nValidations of this commit:\n\n" + "\n".join(told) if told else ""
+
+
+def _before_it_lands(blockers: tuple[Blocker, ...]) -> str:
+    told = lines(blockers)
+    return "\n\nBefore it lands:\n\n" + "\n".join(f"- {line}" for line in told) if told else ""
 
 
 def _ended(record: Record) -> Verdict:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.domain.checkpoint import Checkpoint
 from app.domain.effect import Effect
-from app.domain.fencing import AtPublished, Foreign, NothingPublished, Tampered
+from app.domain.fencing import AtPublished, Foreign, NothingPublished, Tampered, Unheld
 from app.domain.landing import (
     Behind,
     Land,
@@ -86,6 +86,11 @@ CASES: list[tuple[str, Situation, set[BlockerCode]]] = [
     ("nothing published", situation(head=NothingPublished(None)), {C.NOT_PUBLISHED}),
     ("tampered", situation(head=Tampered(HEAD, OTHER)), {C.TAMPERED}),
     ("foreign", situation(head=Foreign(HEAD, OTHER)), {C.FOREIGN_HEAD}),
+    (
+        "never held",
+        situation(head=Unheld(HEAD), record={"lease": None, "status": "unclaimed"}),
+        {C.FOREIGN_HEAD, C.NOT_READY},
+    ),
     ("unfenced", situation(head=AtPublished(HEAD, False)), {C.UNFENCED}),
     ("nobody holds it", situation(head=AtPublished(HEAD, False), record={"lease": None}), {C.UNFENCED}),
     ("burned", situation(head=AtPublished(HEAD, False), record={"burned_shas": (HEAD,)}), {C.BURNED}),
