@@ -7,20 +7,49 @@ What was put there is noted afterwards, so that what a person takes away again s
 dies in between sets such a thing once more.
 """
 
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 import structlog
 
 from app.controller.journal import Journal
 from app.controller.view import View
 from app.domain import drafts
+from app.domain.code_owners import Owner, owners_of, to_ask
+from app.domain.linked_issue import linked_issue_of
+from app.domain.metadata import with_link
 from app.domain.plan import (
+    Action,
+    AddLabels,
+    AskOwners,
+    Assign,
+    LinkIssue,
     Plan,
+    RemoveLabel,
     SetDraft,
 )
 from app.domain.record import Projections
+from app.domain.situation import ticket_pull
+from app.domain.ticket_id import number_of
 from app.github.errors import GraphQLFailed
+from app.github.metadata import ReviewRefused, ReviewRequested
 from app.ledger.reading import Standing
 
 log = structlog.get_logger()
+
+
+MOST_ASKED_SINGLY = 10
+"""Of owners whom GitHub would not ask all at once, so many are asked one by one."""
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What is known of the images now, and how many writes that took."""
+
+    at: Projections
+    writes: int = 1
 
 
 class Upkeep:
@@ -31,25 +60,91 @@ class Upkeep:
 
     async def carry_out(self, view: View, standing: Standing, plan: Plan) -> int:
         """Returns the number of writes. Raises GitHubError where GitHub does not answer."""
-        at, written = standing.record.projections, 0
+        before = standing.record.projections
+        at, written = before, 0
         for action in plan:
-            match action:
-                case SetDraft():
-                    at, wrote = await self._set_draft(view, at, action)
-                case _:
-                    continue
-            written += wrote
-        if at != standing.record.projections:
+            done = await self._one(view, at, action)
+            at, written = done.at, written + done.writes
+        if at != before:
             record = standing.record.model_copy(update={"projections": at})
             await self._journal.write(view, standing, record, "noted what was put onto the PR", when=view.now)
             written += 1
         return written
 
-    async def _set_draft(self, view: View, at: Projections, action: SetDraft) -> tuple[Projections, int]:
+    async def _one(self, view: View, at: Projections, action: Action) -> _Done:
+        match action:
+            case SetDraft():
+                return await self._set_draft(view, at, action)
+            case LinkIssue():
+                return await self._link(view, at, action)
+            case Assign():
+                await view.repo.assign(action.number, action.logins)
+                return _Done(_carried(at, assigned=(*at.carried.assigned, *action.logins)))
+            case AddLabels():
+                return await self._label(view, at, action)
+            case RemoveLabel():
+                await view.repo.remove_label(action.number, action.label)
+                return _Done(at.model_copy(update={"drafting": at.drafting.model_copy(update={"label": None})}))
+            case AskOwners():
+                return await self._ask_owners(view, at, action)
+        return _Done(at, 0)
+
+    async def _set_draft(self, view: View, at: Projections, action: SetDraft) -> _Done:
         try:
             await view.repo.set_draft(action.node_id, action.draft)
         except GraphQLFailed as refusal:
             log.warning("draft state not changed", ticket=str(view.ticket), answer=str(refusal))
             known = drafts.refused(at.drafting, action.draft, str(refusal), now=view.now)
-            return at.model_copy(update={"drafting": known}), 1
-        return at, 1
+            return _Done(at.model_copy(update={"drafting": known}))
+        return _Done(at)
+
+    async def _link(self, view: View, at: Projections, action: LinkIssue) -> _Done:
+        # Read again right before: GitHub takes no expected text, and a person may be writing just now.
+        pull = await view.repo.pull(action.number)
+        if linked_issue_of(pull.body) is not None:
+            return _Done(at, 0)
+        await view.repo.edit_body(action.number, with_link(pull.body, number_of(view.ticket)))
+        return _Done(_carried(at, linked=True))
+
+    async def _label(self, view: View, at: Projections, action: AddLabels) -> _Done:
+        labelled = await view.repo.add_labels(action.number, action.labels)
+        # A label that the repository does not have is noted too: it is not looked for at every look.
+        label = view.usable_policy.draft_label if view.usable_policy is not None else None
+        if action.labels == (label,):
+            return _Done(at.model_copy(update={"drafting": at.drafting.model_copy(update={"label": label})}))
+        return _Done(_carried(at, labels=(*at.carried.labels, *action.labels)), writes=1 if labelled.added else 0)
+
+    async def _ask_owners(self, view: View, at: Projections, action: AskOwners) -> _Done:
+        """Ask once, all together; where GitHub refuses one of them, one by one."""
+        asked = _carried(at, owners_asked=True)
+        pull = ticket_pull(view.record, view.observation) if view.record is not None else None
+        if pull is None:
+            return _Done(at, 0)
+        owned = await view.repo.owned(action.number, action.base)
+        owners = to_ask(
+            await asyncio.to_thread(owners_of, owned.text, owned.files),
+            organization=view.repo.owner,
+            author=pull.author,
+            passed_over=(*pull.reviewers, *(a.what for a in pull.acts if a.kind.startswith("review_"))),
+        )
+        if not owners:
+            return _Done(asked, 0)
+        reply = await _asked(view, action.number, owners)
+        writes = 1
+        if isinstance(reply, ReviewRefused) and len(owners) > 1:
+            for owner in owners[:MOST_ASKED_SINGLY]:
+                reply = await _asked(view, action.number, (owner,))
+                writes += 1
+        if isinstance(reply, ReviewRefused):
+            log.info("owner not asked", ticket=str(view.ticket), answer=reply.message)
+        return _Done(asked, writes)
+
+
+async def _asked(view: View, number: int, owners: Sequence[Owner]) -> ReviewRequested | ReviewRefused:
+    people = [owner.login for owner in owners if owner.team is None]
+    teams = [owner.team for owner in owners if owner.team is not None]
+    return await view.repo.request_reviewers(number, people, teams)
+
+
+def _carried(at: Projections, **changes: Any) -> Projections:
+    return at.model_copy(update={"carried": at.carried.model_copy(update=changes)})

@@ -20,6 +20,7 @@ from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tam
 from app.domain.handoff_marker import marker_of
 from app.domain.landing_tail import tail
 from app.domain.lease import liveness, past
+from app.domain.metadata import decide_metadata
 from app.domain.missing_pull import Uncertain
 from app.domain.observation import Observation, Pull
 from app.domain.plan import (
@@ -279,6 +280,7 @@ def _upkeep(s: Situation) -> Iterator[Action]:
     if pull is not None:
         decided = decide_draft(s.record, pull, s.head, s.policy.draft_label, now=s.now)
         yield from landing_steps.unless_conflicting(s, decided)
+        yield from decide_metadata(s.record, pull, s.head, s.observation, s.policy)
 
 
 def _known_pull(s: Situation) -> Pull | None:

@@ -14,6 +14,7 @@ from app.github.wire import Call
 
 _ASSIGNEES = "/repos/{owner}/{repo}/issues/{number}/assignees"
 _REVIEWERS = "/repos/{owner}/{repo}/pulls/{number}/requested_reviewers"
+_LABEL = "/repos/{owner}/{repo}/issues/{number}/labels/{name}"
 _ADD_LABELS = """
 mutation AddLabels($id: ID!, $labels: [ID!]!) {
   addLabelsToLabelable(input: {labelableId: $id, labelIds: $labels}) { clientMutationId }
@@ -60,7 +61,7 @@ class Labelled:
 
 
 class Metadata(RepositoryAccess):
-    """Adding to an Issue or pull request; nothing that stands there is ever taken away."""
+    """Adding to an Issue or pull request; nothing is taken away but a label of our own."""
 
     async def assign(self, number: int, logins: Sequence[str]) -> Assigned:
         """Assign people beside those who are.
@@ -101,6 +102,17 @@ class Metadata(RepositoryAccess):
         if found:
             await self.session.mutate("AddLabels", _ADD_LABELS, {"id": subject, "labels": list(found.values())})
         return Labelled(tuple(found), tuple(name for name in ids if name not in found))
+
+    async def remove_label(self, number: int, label: str) -> None:
+        """Take one label off an Issue or pull request. That it does not stand there is what was wanted.
+
+        Raises Unanswered where it may have happened, and other GitHubErrors. Done but not heard, or two of us: it is
+        gone. Lease gone: the caller takes away only what the App put there.
+        """
+        try:
+            await self.session.write("DELETE", _LABEL, self._at(number=number, name=label))
+        except NotFound:
+            return
 
     async def _labels_by_name(self, number: int, labels: Sequence[str]) -> tuple[str, dict[str, str | None]]:
         wanted = list(dict.fromkeys(labels))

@@ -1,12 +1,14 @@
 """One repository as the App sees it: all subjects under one name."""
 
 from app.github.checks import Checks
+from app.github.code_owners import CodeOwners
 from app.github.comments import Comments
 from app.github.commit_dates import CommitDates
 from app.github.evidence import Evidence
 from app.github.history import Histories
 from app.github.issues import Issues
 from app.github.landing_evidence import LandingEvidences
+from app.github.merged_pulls import MergedPulls
 from app.github.merging import Merging
 from app.github.metadata import Metadata
 from app.github.objects import Objects
@@ -29,7 +31,9 @@ class Repository(
     PullEdits,
     LandingEvidences,
     Merging,
+    MergedPulls,
     Metadata,
+    CodeOwners,
     ProjectFields,
     Comments,
     Issues,
