@@ -46,6 +46,7 @@ from app.domain.plan import (
     Note,
     NoteDequeued,
     NoteMerge,
+    NotePredecessor,
     NoteProgress,
     NoteResults,
     NoteSaved,
@@ -319,7 +320,7 @@ def _noted(record: Record, plan: Plan, now: datetime) -> Record:
             record = record.model_copy(update={"projections": record.projections.model_copy(update=noted)})
         elif isinstance(action, NoteUpdate | NoteMerge | NoteDequeued):
             record = noted_landing(record, action, now=now)
-        elif isinstance(action, Note | MoveTrunk):
+        elif isinstance(action, Note | MoveTrunk | NotePredecessor):
             record = noting.noted(record, action, now=now)
         elif isinstance(action, PullIsClosed):
             projections = record.projections.model_copy(update={"closed_pr": action.number})
@@ -362,6 +363,7 @@ def _event_of(plan: Plan) -> str:
         NoteUpdate: "branch brought up to date",
         NoteDequeued: "taken out of the merge queue",
         MoveTrunk: "the ticket goes to another trunk",
+        NotePredecessor: "stacked on another ticket",
         Note: "noted what others did",
         ForgetRefusals: "what was refused is not needed any more",
     }

@@ -24,6 +24,7 @@ from app.domain.policy_in_force import InForce
 from app.domain.record import Record
 from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
 from app.domain.report import Frozen
+from app.domain.stack_moves import pin_asked
 from app.domain.surroundings import Asked
 from app.domain.ticket_id import Child, TicketId, by_number, number_of
 from app.github.client import GitHub
@@ -206,7 +207,11 @@ class Views:
         if isinstance(reading, Standing):
             record = reading.record
             asked = asked_for(record, repo.full_name, by_policy)
-            observation = await repo.observe(number, record.branch, record.trunk, record.projections.pr_number, asked)
+            pull = record.projections.pr_number
+            observation = await repo.observe(number, record.branch, record.trunk, pull, asked)
+            further = pin_asked(record, observation)
+            if further is not None:
+                observation = await repo.observe(number, record.branch, record.trunk, pull, further)
             if observation.issue is None and not observation.is_pull_request and reading.place == "active":
                 observation = replace(observation, whereabouts=await repo.whereabouts(number))
         else:

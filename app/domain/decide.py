@@ -51,6 +51,7 @@ from app.domain.plan import (
 from app.domain.pull_base import pull_base
 from app.domain.record import TERMINAL, Permit, PermitKind, Record, Target, Work
 from app.domain.situation import Situation, ticket_pull
+from app.domain.stack_moves import stack_moves
 from app.domain.stuck import asking, needs_person
 
 SEAL_EVERY = 64
@@ -99,6 +100,7 @@ def _rules(s: Situation) -> Plan:
         *_renewal(s),
         *_results(s),
         *_pull(s),
+        *stack_moves(s.record, s.observation),
         *_comment(s),
         *_check_run(s),
         *_upkeep(s),

@@ -1,16 +1,21 @@
-"""Writing down in the record what was seen about a PR or a board, and that a ticket goes to another trunk."""
+"""Writing down in the record what was seen about a PR or a board, what a ticket is stacked on, and that it goes to
+another trunk.
+"""
 
 from datetime import datetime
 
 from app.domain.derived import derived
-from app.domain.plan import MoveTrunk, Note
+from app.domain.plan import MoveTrunk, Note, NotePredecessor
 from app.domain.record import Board, Carried, Drafting, Record
 
 
-def noted(record: Record, action: Note | MoveTrunk, *, now: datetime) -> Record:
+def noted(record: Record, action: Note | MoveTrunk | NotePredecessor, *, now: datetime) -> Record:
     """The record with it."""
     if isinstance(action, Note):
         return with_value(record, action.value)
+    if isinstance(action, NotePredecessor):
+        pin = {"predecessor_issue_or_pr": action.number, "predecessor_sha": action.sha}
+        return record.model_copy(update={"checkpoint": record.checkpoint.model_copy(update=pin)})
     if record.work is None:
         return record
     moved = record.model_copy(update={"work": record.work.model_copy(update={"trunk": action.trunk})})

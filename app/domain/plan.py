@@ -203,6 +203,15 @@ class MoveTrunk:
 
 
 @dataclass(frozen=True)
+class NotePredecessor:
+    """Pin what the ticket is stacked on: the PR below and its head, which the ticket's branch holds."""
+
+    number: int
+    sha: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class LinkIssue:
     """Put the line that names the Issue before the rest of the PR's text, which stays as it is."""
 
@@ -422,6 +431,7 @@ Action = (
     | SetDraft
     | Note
     | MoveTrunk
+    | NotePredecessor
     | LinkIssue
     | Assign
     | AddLabels

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from app.domain.branches import ticket_of_branch
 from app.domain.children import Seen, Unseen
 from app.domain.fencing import Head
 from app.domain.landing_evidence import LandingEvidence
@@ -38,14 +39,18 @@ class Situation:
 
 
 def ticket_pull(record: Record, observation: Observation) -> Pull | None:
-    """The ticket's PR: the recorded one, else an open one from its branch to its trunk. Never one of a fork."""
+    """The ticket's PR: the recorded one, else an open one from its branch to its trunk, else one that is stacked on
+    another ticket's branch. Never one of a fork.
+    """
     own = own_pulls(observation)
     recorded = record.projections.pr_number
     known = next((p for p in own if p.number == recorded), None)
     if known is not None:
         return known
     trunk = record.work.trunk if record.work else None
-    return next((p for p in own if p.state == "OPEN" and p.base == trunk), None)
+    standing = [p for p in own if p.state == "OPEN"]
+    stacked = (p for p in standing if ticket_of_branch(p.base) is not None)
+    return next((p for p in standing if p.base == trunk), None) or next(stacked, None)
 
 
 def own_pulls(observation: Observation) -> list[Pull]:
