@@ -35,6 +35,7 @@ from app.controller.round import Rounds
 from app.controller.sweep import Sweeper
 from app.controller.turn import Ended
 from app.controller.view import NoIssue, Views
+from app.controller.turns import Turns
 from app.controller.witnesses import Witnesses
 from app.controller.witnessing import Witnessing
 from app.domain.agent_api import (
@@ -108,7 +109,10 @@ class Controller:
         self._effect_decisions = EffectDecisions(self._views, journal)
         self._effecting = Effecting(self._views, self._holding, Prober(http_get or HttpGet()))
         self._parenting = Parenting(self._views, self._holding, pokes)
-        rounds = Rounds(self._views, journal, actor, projector, reporter, authors, self._effecting, fencing, pokes)
+        turns = Turns(database, pokes)
+        rounds = Rounds(
+            self._views, journal, actor, projector, reporter, authors, self._effecting, fencing, pokes, turns
+        )
         self._rounds = rounds
         self._rebuilding = Rebuilding(self._views, witnessing)
         self._sweeper = Sweeper(github, self._views, pokes)

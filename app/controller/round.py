@@ -27,6 +27,7 @@ from app.controller.project import Images, Projector
 from app.controller.repairs import Repairs
 from app.controller.reporting import Reporter
 from app.controller.turn import AFTER_UNANSWERED, Again, Ended, unwritten
+from app.controller.turns import Turns
 from app.controller.view import View, Views, readable
 from app.domain import gates, noting, permits
 from app.domain.decide import decide
@@ -93,12 +94,14 @@ class Rounds:
         effecting: Effecting,
         fencing: FencingOff,
         pokes: PokeStore,
+        turns: Turns,
     ) -> None:
         self._views = views
         self._journal = journal
         self._actor = actor
         self._projector = projector
         self._fencing = fencing
+        self._turns = turns
         self._endings = Endings(journal, projector, fencing)
         self._reporter = reporter
         self._authors = authors
@@ -139,11 +142,13 @@ class Rounds:
         steps = tail(situation)
         over = steps if isinstance(steps, Ending) else ending(standing.record, view.observation) if not steps else None
         if over is not None:
+            await self._turns.ended(view)
             return _over(view, await self._endings.end(view, standing, over))
         first = await self._enrolling.before_any_claim(view, standing, policy) if is_passive(standing.record) else None
         if first is not None:
             return first
-        return await self._carry_out(view, standing, head, decide(situation), author)
+        plan = await self._turns.admitted(view, situation, decide(situation))
+        return await self._carry_out(view, standing, head, plan, author)
 
     def _situation(self, view: View, standing: Standing, head: Head, policy: Policy) -> Situation:
         return Situation(

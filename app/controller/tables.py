@@ -65,3 +65,47 @@ witnesses = Table(
     Column("generation", BigInteger, nullable=False),
     Column("commit_sha", String, nullable=False),
 )
+
+stops = Table(
+    "stops",
+    metadata,
+    Column("scope", String, primary_key=True),
+    Column("repository_id", BigInteger),
+    Column("by", String, nullable=False),
+    Column("at", Moment, nullable=False),
+    Column("reason", String, nullable=False),
+)
+
+swept = Table(
+    "swept",
+    metadata,
+    Column("repository_id", BigInteger, primary_key=True, autoincrement=False),
+    # The beginning of the last sweep, by GitHub's time.
+    Column("swept_at", Moment, nullable=False),
+    Column("policy", String, nullable=False),
+)
+
+sweep_marks = Table(
+    "sweep_marks",
+    metadata,
+    Column("repository_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("ticket", String, primary_key=True),
+    Column("seen", String, nullable=False),
+    Column("merge_state", String, nullable=False),
+    Column("touched", String, nullable=False),
+    Column("looked_at", Moment, nullable=False),
+)
+
+landing_turns = Table(
+    "landing_turns",
+    metadata,
+    Column("repository_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("trunk", String, primary_key=True),
+    Column("ticket", String, primary_key=True),
+    Column("priority", BigInteger, nullable=False),
+    Column("since", Moment, nullable=False),
+    Column("asked_at", Moment, nullable=False),
+    # NULL while it waits for its turn.
+    Column("began_at", Moment),
+    Column("granted_until", Moment),
+)
