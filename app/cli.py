@@ -33,6 +33,8 @@ ROOMS = {
     "serve": Room("app.service.cli", "server", "Run the service: webhooks, agent API, the loop."),
     "keys": Room("app.service.cli", "server", "Make the operator's keys."),
     "rebuild": Room("app.service.rebuild_cli", "server", "Begin a frozen ticket's ledger anew, by a person's word."),
+    "stop": Room("app.service.stop_cli", "server", "Write nothing more to a repository."),
+    "start": Room("app.service.stop_cli", "server", "Let the App write to a stopped repository again."),
     "doctor": Room("app.doctor.cli", "server", "Try on a sandbox repository whether GitHub behaves as relied on."),
     "approve": Room("app.service.effect_cli", "server", "Let a holder do one effect that cannot be undone."),
     "resolve": Room("app.service.effect_cli", "server", "Say how an effect ended that nobody knows the end of."),

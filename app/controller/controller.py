@@ -32,6 +32,7 @@ from app.controller.project import Projector
 from app.controller.rebuilding import Rebuilding
 from app.controller.reporting import Reporter
 from app.controller.round import Rounds
+from app.controller.stops import Stops
 from app.controller.sweep import Sweeper
 from app.controller.turn import Ended
 from app.controller.view import NoIssue, Views
@@ -89,6 +90,7 @@ class Controller:
         resume: bool = True,
         workers: int = 4,
         http_get: HttpGet | None = None,
+        stops: Stops | None = None,
     ) -> None:
         authors = Authors(boot_id)
         heartbeats = Heartbeats(database, clock)
@@ -116,7 +118,7 @@ class Controller:
         self._rounds = rounds
         self._rebuilding = Rebuilding(self._views, witnessing)
         self._sweeper = Sweeper(github, self._views, pokes)
-        self._loop = Loop(rounds, self._sweeper, pokes, clock, workers)
+        self._loop = Loop(rounds, self._sweeper, pokes, clock, stops or Stops(database, writes=writes), workers)
 
     async def claim(self, owner: str, name: str, ticket: TicketId, request: ClaimRequest, login: str) -> Grant:
         """Make `login` the holder of a ticket. Raises Refused, GitHubError."""

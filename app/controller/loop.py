@@ -13,6 +13,7 @@ import structlog
 from app.controller.clock import Clock
 from app.controller.pokes import Extension, First, Poke, PokeStore
 from app.controller.round import Rounds
+from app.controller.stops import Stops
 from app.controller.sweep import Sweeper
 from app.controller.turn import Ended
 from app.controller.view import Gone
@@ -28,6 +29,8 @@ EXTEND_EVERY_S = 5.0
 TURNS = (First.TICKETS, First.TICKETS, First.TICKETS, First.OTHERS)
 """What a worker prefers, in turn: neither tickets nor repositories wait for ever behind the other."""
 AFTER_FAILURE = timedelta(seconds=5)
+AFTER_STOPPED = timedelta(minutes=1)
+"""A stopped repository is not read for nothing; its pokes wait."""
 LONGEST_DELAY = timedelta(minutes=10)
 
 log = structlog.get_logger()
@@ -36,11 +39,14 @@ log = structlog.get_logger()
 class Loop:
     """Workers over the poke store, and the sweep timer."""
 
-    def __init__(self, rounds: Rounds, sweeper: Sweeper, pokes: PokeStore, clock: Clock, workers: int = 4) -> None:
+    def __init__(
+        self, rounds: Rounds, sweeper: Sweeper, pokes: PokeStore, clock: Clock, stops: Stops, workers: int = 4
+    ) -> None:
         self._rounds = rounds
         self._sweeper = sweeper
         self._pokes = pokes
         self._clock = clock
+        self._stops = stops
         self._workers = workers
         self._failures: dict[str, int] = {}
         self._repeats: dict[str, tuple[str, int]] = {}
@@ -96,6 +102,8 @@ class Loop:
 
     async def _one(self, text: str) -> Ended:
         key = parse_key(text)
+        if not isinstance(key, InstallationKey) and (stopped := await self._stops.blocked(key.repository)) is not None:
+            return Ended(self._clock() + AFTER_STOPPED, stopped.reason)
         if isinstance(key, TicketKey):
             return await self._rounds.run(key)
         if isinstance(key, RepositoryKey):

@@ -76,6 +76,16 @@ stops = Table(
     Column("reason", String, nullable=False),
 )
 
+stops = Table(
+    "stops",
+    metadata,
+    Column("scope", String, primary_key=True),
+    Column("repository_id", BigInteger),
+    Column("by", String, nullable=False),
+    Column("at", Moment, nullable=False),
+    Column("reason", String, nullable=False),
+)
+
 swept = Table(
     "swept",
     metadata,

@@ -2,9 +2,10 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from types import TracebackType
 from typing import Literal, cast
 
@@ -25,6 +26,9 @@ from app.github.shapes import Account, ObjectWithId, RepositoryShape, read
 from app.github.wire import Answer, Call, Wire
 
 INSTALLATION_KNOWN_FOR = timedelta(minutes=10)
+
+MayWrite = Callable[[int, str], Awaitable[None]]
+"""Asked right before every write, with a repository's id and full name; raises where it may not be written to."""
 
 Permission = Literal["admin", "maintain", "write", "triage", "read", "none"]
 
@@ -79,6 +83,7 @@ class GitHub:
         transport: httpx.AsyncBaseTransport | None = None,
         user_agent: str = "agent-recovery",
         *,
+        may_write: MayWrite | None = None,
         sleep: Sleep = asyncio.sleep,
         timeout_s: float = 15.0,
     ) -> None:
@@ -89,6 +94,7 @@ class GitHub:
         self.clock = clock or GitHubClock()
         self.meter = meter or Meter()
         self._sleep = sleep
+        self._may_write = may_write
         self._wire = Wire(
             base_url=base_url,
             clock=self.clock,
@@ -229,8 +235,11 @@ class GitHub:
         if previous is not None and previous.installation == installation and previous.repository.id == shape.id:
             repository = previous.repository
         else:
+            session, may_write = self._session(installation), self._may_write
+            if may_write is not None:
+                session = session.guarded(partial(may_write, shape.id, f"{shape.owner.login}/{shape.name}"))
             repository = Repository(
-                self._session(installation),
+                session,
                 app_id=self.app_id,
                 owner=shape.owner.login,
                 name=shape.name,

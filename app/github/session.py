@@ -1,5 +1,6 @@
 """Calls in somebody's name: credentials renewed once, at a pace GitHub bears; reads repeated, writes not."""
 
+import copy
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from typing import Any, TypeVar
@@ -13,12 +14,17 @@ from app.github.wire import Answer, Call, Wire
 
 T = TypeVar("T")
 
+Guard = Callable[[], Awaitable[None]]
+"""Asked right before a write is sent; raises where it may not be."""
+
 PER_PAGE = 100
 MAX_PAGES = 200
 """More pages than this are not a list we can decide on."""
 
 Values = Mapping[str, str | int]
 _NONE: Values = {}
+_RECEIVES = "/git-receive-pack"
+"""The end of the one route of git that writes."""
 
 
 class Session:
@@ -29,6 +35,13 @@ class Session:
         self._credentials = credentials
         self._sleep = sleep
         self._pace = Pace(wire.clock, sleep)
+        self._guard: Guard | None = None
+
+    def guarded(self, guard: Guard) -> "Session":
+        """The same way to GitHub, with the same pace, on which `guard` is asked right before every write."""
+        session = copy.copy(self)
+        session._guard = guard
+        return session
 
     async def get(self, route: str, values: Values, query: Values = _NONE) -> Answer:
         """Read. Repeated after lost connections, timeouts, 502–504 and limits of at most five seconds."""
@@ -98,6 +111,8 @@ class Session:
         if content is None:
             return await self._in_turn(send, self._for_git(), resource="git", writes=False, route=route)
         self._pace.admit("git")
+        if route.endswith(_RECEIVES):
+            await self._ask_guard()
         refused: GitHubError | None = None
         async with aclosing(self._for_git()()) as credentials:
             async for authorization in credentials:
@@ -111,6 +126,10 @@ class Session:
                 except Unauthorized as e:
                     refused = e
         raise refused or Unauthorized("there are no credentials", route=route)
+
+    async def _ask_guard(self) -> None:
+        if self._guard is not None:
+            await self._guard()
 
     def _for_git(self) -> Callable[[], AsyncGenerator[str, None]]:
         if not isinstance(self._credentials, AsInstallation):
@@ -137,6 +156,8 @@ class Session:
     ) -> T:
         async def admitted(authorization: str) -> T:
             self._pace.admit(resource)
+            if writes:
+                await self._ask_guard()
             try:
                 result = await send(authorization)
             except RateLimited as limit:

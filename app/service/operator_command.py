@@ -17,7 +17,7 @@ from app.domain.plain_text import one_line
 from app.domain.ticket_id import TicketId, ticket_id
 from app.github.errors import GitHubError
 from app.service.logs import set_up_logs
-from app.service.running import Loop, make_parts
+from app.service.running import Loop, Parts, make_parts
 from app.service.settings import BadSettings, Settings, load_settings
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}/[A-Za-z0-9._-]{1,100}")
@@ -35,15 +35,37 @@ def ticket_named(repository: str, ticket: str, by: str, as_json: bool) -> Ticket
     return number
 
 
+def repository_named(repository: str, as_json: bool) -> tuple[str, str]:
+    """Owner and name of a well-formed call. Ends the program where the call is none."""
+    if not _REPOSITORY.fullmatch(repository):
+        stop(
+            Exit.USAGE, Code.USAGE.value, "--repo OWNER/NAME names a repository on GitHub", "correct the call", as_json
+        )
+    owner, _, name = repository.partition("/")
+    return owner, name
+
+
+def login_named(login: str, as_json: bool) -> str:
+    """A person's login, or the program ends."""
+    if not _LOGIN.fullmatch(login):
+        stop(Exit.USAGE, Code.USAGE.value, f"{login!r} is no account on GitHub", "correct the call", as_json)
+    return login
+
+
 def carried_out(work: Callable[[Loop], Awaitable[T]], as_json: bool) -> T:
-    """What `work` comes to with the service's parts. Ends the program with the code that goes with what went wrong."""
+    """What `work` comes to with the service's loop. Ends the program with the code that goes with what went wrong."""
+    return with_parts(lambda parts: work(parts.loop), as_json)
+
+
+def with_parts(work: Callable[[Parts], Awaitable[T]], as_json: bool) -> T:
+    """What `work` comes to with the service's parts. Ends the program as `carried_out` does."""
     try:
         settings = load_settings()
     except BadSettings as bad:
         stop(Exit.USAGE, Code.USAGE.value, str(bad), "set what `serve` needs: docs/configuration.md", as_json)
     set_up_logs()
     try:
-        return asyncio.run(_with_parts(settings, work))
+        return asyncio.run(_run(settings, work))
     except Refused as refused:
         blocked = refused.blocked
         stop(exit_code(blocked.code), blocked.code.value, blocked.reason, blocked.remedy, as_json)
@@ -54,10 +76,10 @@ def carried_out(work: Callable[[Loop], Awaitable[T]], as_json: bool) -> T:
         stop(Exit.USAGE, Code.USAGE.value, words, "check AGENT_RECOVERY_DATABASE_URL", as_json)
 
 
-async def _with_parts(settings: Settings, work: Callable[[Loop], Awaitable[T]]) -> T:
+async def _run(settings: Settings, work: Callable[[Parts], Awaitable[T]]) -> T:
     parts = make_parts(settings)
     try:
-        return await work(parts.loop)
+        return await work(parts)
     finally:
         await parts.github.aclose()
         await asyncio.to_thread(parts.database.close)

@@ -16,6 +16,7 @@ from app.controller.http_probe import HttpGet
 from app.controller.keyring import Keyring
 from app.controller.person_commands import Done, Word
 from app.controller.pokes import PokeStore
+from app.controller.stops import Stops
 from app.controller.tables import pokes as pokes_table
 from app.domain.effect_state import EffectState
 from app.domain.rebuild import Rebuild
@@ -65,6 +66,7 @@ class Parts:
     intake: WebhookIntake
     watch: GitHubWatch
     boot_id: str
+    stops: Stops
 
     async def database_writable(self) -> bool:
         """Whether a transaction that writes can be made durable now, within two seconds."""
@@ -74,6 +76,10 @@ class Parts:
             _log.warning("database_not_writable", problem=type(problem).__name__)
             return False
         return True
+
+    async def stopped(self) -> list[str]:
+        """The repositories and accounts in which nothing is written."""
+        return list(await self.stops.listed())
 
     async def pokes_waiting(self) -> int:
         """How many keys have a poke that nobody runs yet, due or not."""
@@ -87,14 +93,16 @@ def make_parts(settings: Settings) -> Parts:
         seal_keys=parse_seal_keys(settings.seal_keys.get_secret_value()),
         lease_keys=parse_lease_keys(settings.lease_keys.get_secret_value()),
     )
+    database = Database(settings.database_url.get_secret_value())
+    stops = Stops(database, always=settings.stopped, writes=settings.writes)
     github = GitHub(
         settings.app_id,
         parse_private_keys(settings.app_private_key.get_secret_value()),
         settings.github_url,
         clock,
         Meter(),
+        may_write=stops.require,
     )
-    database = Database(settings.database_url.get_secret_value())
     pokes = PokeStore(database, clock.now)
     boot_id = secrets.token_hex(8)
     return Parts(
@@ -114,6 +122,7 @@ def make_parts(settings: Settings) -> Parts:
             resume=settings.resume,
             workers=settings.workers,
             http_get=HttpGet(settings.probe_hosts),
+            stops=stops,
         ),
         callers=Callers(github, keyring.lease_keys),
         intake=WebhookIntake(
@@ -121,6 +130,7 @@ def make_parts(settings: Settings) -> Parts:
         ),
         watch=GitHubWatch(github, clock.now),
         boot_id=boot_id,
+        stops=stops,
     )
 
 

@@ -97,9 +97,20 @@ def _hosts(value: object) -> object:
     return tuple(names)
 
 
+def _scopes(value: object) -> object:
+    names = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple):
+        raise ValueError("must be names separated by commas")
+    if any(not isinstance(name, str) or not _SCOPE.fullmatch(name) for name in names):
+        raise ValueError("must be repositories (owner/name) or accounts (owner), separated by commas")
+    return tuple(names)
+
+
+_SCOPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}(?:/[A-Za-z0-9._-]{1,100})?")
 _LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _HOST = re.compile(rf"(?i)(?=.{{1,253}}(?::|$)){_LABEL}(?:\.{_LABEL})+(?::[1-9][0-9]{{0,4}})?")
 ProbeHosts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_hosts)]
+Scopes = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_scopes)]
 WebAddress = Annotated[str, BeforeValidator(_web_address)]
 
 
@@ -132,6 +143,9 @@ class Settings(BaseSettings):
         default=None, description="Where agents reach the service; by default the address it listens on."
     )
     writes: Switch = Field(default=True, description="`off` stops every write to GitHub at once.")
+    stopped: Scopes = Field(
+        default=(), description="Repositories (owner/name) and accounts in which nothing is written, comma-separated."
+    )
     resume: Switch = Field(default=True, description="`off` refuses to resume interrupted tickets, everywhere.")
     host: Annotated[str, BeforeValidator(_host)] = Field(
         default="127.0.0.1", min_length=1, description="Address to listen on."

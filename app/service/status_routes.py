@@ -32,6 +32,7 @@ class Readiness(BaseModel):
     installations: int
     installations_suspended: int
     writes: str
+    stopped: list[str] = Field(description="Repositories and accounts in which nothing is written.")
     resume: str
     not_running: list[str]
     version: str
@@ -85,6 +86,7 @@ async def readyz(request: Request) -> JSONResponse:
         installations=seen.installations,
         installations_suspended=seen.suspended,
         writes="on" if parts.settings.writes else "off",
+        stopped=await parts.stopped() if writable else list(parts.settings.stopped),
         resume="on" if parts.settings.resume else "off",
         not_running=list(running.ailing),
         version=__version__,

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from app.controller.database import Database
 from app.emulator.client import Emulator
 
 if TYPE_CHECKING:
     from loop_world import LoopWorld
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "controller"))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "controller")]
 
 
 @pytest.fixture(scope="module")
@@ -28,3 +29,10 @@ async def world(emulator: Emulator, tmp_path: Path) -> AsyncIterator["LoopWorld"
     made = LoopWorld(emulator, tmp_path)
     yield made
     await made.close()
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = Database(f"sqlite:///{tmp_path}/own.db")
+    yield opened
+    opened.close()

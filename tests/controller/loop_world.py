@@ -14,6 +14,7 @@ from app.controller.database import Database
 from app.controller.keyring import Keyring
 from app.controller.pokes import PokeStore
 from app.controller.round import Ended
+from app.controller.stops import Stops
 from app.domain.agent_api import ClaimRequest, EvidenceRequest, Grant
 from app.domain.checkpoint import Checkpoint, Step
 from app.domain.keys import TicketKey
@@ -65,19 +66,35 @@ class LoopWorld:
         resume: bool = True,
         skew_s: float = 0.0,
         opens: Callable[[str], Database] = Database,
+        writes: bool = True,
     ) -> Controller:
         """A replica, always with a boot id of its own; `database_file` is kept by who names it again. `skew_s`: how far
         its machine's clock is from GitHub's. `opens`: what opens the database.
         """
         wire = transport or httpx.AsyncHTTPTransport(verify=False)  # plain HTTP here: no certificates to load
         machine = GitHubClock(system=lambda: self.emulator.now() + skew_s)
-        github = GitHub(self.app["id"], [self.app["pem"]], self.emulator.url, clock=machine, transport=wire)
         database = opens(f"sqlite:///{database_file or self.folder / f'{secrets.token_hex(4)}.db'}")
+        self.stops = Stops(database, writes=writes)
+        github = GitHub(
+            self.app["id"],
+            [self.app["pem"]],
+            self.emulator.url,
+            clock=machine,
+            transport=wire,
+            may_write=self.stops.require,
+        )
         clock = github.clock.now
         self._opened.append((github, database))
         self.pokes = PokeStore(database, clock)
         return Controller(
-            github=github, database=database, pokes=self.pokes, keys=self.keys, clock=clock, resume=resume
+            github=github,
+            database=database,
+            pokes=self.pokes,
+            keys=self.keys,
+            clock=clock,
+            resume=resume,
+            writes=writes,
+            stops=self.stops,
         )
 
     async def poked(self) -> list[str]:

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from app.controller.database import Database
 from app.controller.keyring import Keyring
 from app.controller.pokes import PokeStore
+from app.controller.stops import Stops
 from app.domain import token
 from app.domain.agent_api import HeartbeatAnswer, WriteAnswer
 from app.domain.outcome import Blocked, Code, Refused
@@ -171,6 +172,7 @@ async def service(tmp_path: Path, app_pem: str, people: People) -> AsyncIterator
             intake=WebhookIntake(parse_secrets(keys.webhook_secret), pokes, own_app_id=111),
             watch=GitHubWatch(people, github.clock.now),
             boot_id="boot",
+            stops=Stops(database),
         )
 
     app = create_app(settings, make)

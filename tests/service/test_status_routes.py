@@ -136,3 +136,10 @@ def test_every_call_of_the_agent_api_is_described_with_its_errors():
 def test_the_version_is_the_packages():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == app.__version__
+
+
+async def test_ready_names_what_the_operator_has_stopped(service):
+    assert (await service.http.get("/readyz")).json()["stopped"] == []
+    now = service.parts.github.clock.now()
+    await service.parts.stops.stop("Acme/Shop", 7, by="wanda", reason="an incident", now=now)
+    assert (await service.http.get("/readyz")).json()["stopped"] == ["acme/shop"]
