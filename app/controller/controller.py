@@ -13,6 +13,7 @@ from app.controller.briefing import brief_of
 from app.controller.claiming import Claiming
 from app.controller.clock import Clock
 from app.controller.database import Database
+from app.controller.discovering import Discovering
 from app.controller.effect_decisions import Decision, EffectDecisions
 from app.controller.effecting import Effecting
 from app.controller.fencing_off import FencingOff
@@ -24,6 +25,7 @@ from app.controller.journal import Journal
 from app.controller.keyring import Keyring
 from app.controller.landing import Lander
 from app.controller.loop import Loop
+from app.controller.others import Others
 from app.controller.parenting import Parenting
 from app.controller.person_commands import Done, PersonCommands, Word
 from app.controller.pokes import PokeStore
@@ -111,13 +113,14 @@ class Controller:
         self._effect_decisions = EffectDecisions(self._views, journal)
         self._effecting = Effecting(self._views, self._holding, Prober(http_get or HttpGet()))
         self._parenting = Parenting(self._views, self._holding, pokes)
+        others = Others(self._views)
         turns = Turns(database, pokes)
         rounds = Rounds(
             self._views, journal, actor, projector, reporter, authors, self._effecting, fencing, pokes, turns
         )
         self._rounds = rounds
         self._rebuilding = Rebuilding(self._views, witnessing)
-        self._sweeper = Sweeper(github, self._views, pokes)
+        self._sweeper = Sweeper(github, self._views, pokes, Discovering(self._views, pokes, others))
         self._loop = Loop(rounds, self._sweeper, pokes, clock, stops or Stops(database, writes=writes), workers)
 
     async def claim(self, owner: str, name: str, ticket: TicketId, request: ClaimRequest, login: str) -> Grant:

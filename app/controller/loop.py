@@ -108,8 +108,8 @@ class Loop:
             return await self._rounds.run(key)
         if isinstance(key, RepositoryKey):
             owner, _, name = key.repository.partition("/")
-            poked = await self._sweeper.sweep_repository(owner, name)
-            return Ended(None, f"{poked} tickets in progress were poked")
+            with counting("sweep"):
+                return await self._sweeper.bring_right(owner, name)
         if isinstance(key, InstallationKey):
             with counting("sweep"):
                 poked = await self._sweeper.sweep_installation(key.id)

@@ -23,6 +23,7 @@ from app.controller.enrolling import Enrolling
 from app.controller.fencing_off import FencingOff
 from app.controller.journal import Journal, Journaled
 from app.controller.pokes import PokeStore
+from app.controller.others import Others
 from app.controller.project import Images, Projector
 from app.controller.repairs import Repairs
 from app.controller.reporting import Reporter
@@ -94,6 +95,7 @@ class Rounds:
         effecting: Effecting,
         fencing: FencingOff,
         pokes: PokeStore,
+        others: Others,
         turns: Turns,
     ) -> None:
         self._views = views
@@ -108,6 +110,7 @@ class Rounds:
         self._effecting = effecting
         self._repairs = Repairs(journal, reporter, pokes)
         self._enrolling = Enrolling(views, journal, reporter)
+        self._others = others
 
     async def run(self, key: TicketKey) -> Ended:
         """Bring one ticket to where it should be. Raises GitHubError where GitHub does not answer."""
@@ -135,6 +138,8 @@ class Rounds:
             return Ended(None, f"frozen: {view.frozen.reason}")
         standing, head = view.standing, view.head
         if standing is None or head is None:
+            if view.observation.is_pull_request:
+                return await self._others.one(view, policy)
             return await self._enrolling.without_ledger(view, policy)
         if standing.place == "done":
             return _over(view, await self._endings.after(view, standing, head))

@@ -7,8 +7,10 @@ a day.
 
 import structlog
 
+from app.controller.discovering import Discovering
 from app.controller.pokes import PokeStore
 from app.controller.pruning import Pruner
+from app.controller.turn import Ended
 from app.controller.view import Gone, Views
 from app.domain.keys import RepositoryKey, TicketKey, is_repository_name
 from app.github.budget import counting
@@ -21,11 +23,12 @@ log = structlog.get_logger()
 class Sweeper:
     """Pokes every ticket in progress of every repository the App is installed on."""
 
-    def __init__(self, github: GitHub, views: Views, pokes: PokeStore) -> None:
+    def __init__(self, github: GitHub, views: Views, pokes: PokeStore, discovering: Discovering) -> None:
         self._github = github
         self._views = views
         self._pokes = pokes
         self._pruner = Pruner(views, pokes)
+        self._discovering = discovering
 
     async def sweep(self) -> int:
         """Poke all active tickets; returns how many. A repository or installation that does not answer (suspended,
@@ -51,15 +54,24 @@ class Sweeper:
         return sum([await self._sweep_one(repository) for repository in repositories])
 
     async def sweep_repository(self, owner: str, name: str) -> int:
-        """Poke the active tickets of one repository; returns how many. Raises GitHubError where it does not answer,
-        Gone where it is not there.
+        """Poke the active tickets of one repository, and the Issues that are tickets without anybody's claim; returns
+        how many. Raises GitHubError where it does not answer, Gone where it is not there.
         """
         full_name = f"{owner}/{name}"
         if not is_repository_name(full_name):
             return 0
         tickets = await self._views.active_tickets(owner, name)
         await self._pokes.poke(*(str(TicketKey(full_name, ticket)) for ticket in tickets))
-        return len(tickets)
+        return len(tickets) + await self._discovering.sweep(owner, name, tickets)
+
+    async def bring_right(self, owner: str, name: str) -> Ended:
+        """The same for one repository, and answer for its pull requests of nobody. Raises as `sweep_repository`."""
+        if not is_repository_name(f"{owner}/{name}"):
+            return Ended(None, "no repository has such a name")
+        tickets = await self._views.active_tickets(owner, name)
+        await self._pokes.poke(*(str(TicketKey(f"{owner}/{name}", ticket)) for ticket in tickets))
+        ended = await self._discovering.bring_right(owner, name, tickets)
+        return Ended(ended.again_at, f"{len(tickets)} tickets in progress were poked; {ended.reason}")
 
     async def _sweep_one(self, repository: RepositoryName) -> int:
         full_name = f"{repository.owner}/{repository.name}"

@@ -154,6 +154,10 @@ class Views:
             raise NoIssue(f"no Issue and no pull request has the number {number_of(ticket)}")
         return repo, observation, ledger, reading
 
+    async def policy_of(self, repo: Repository, shown: Observation) -> InForce:
+        """The policy in force in a repository that was looked at as a whole. Raises GitHubError."""
+        return await self._policies.in_force(repo, shown)
+
     def now(self) -> datetime:
         """The present moment by the clock that follows GitHub's."""
         return self._github.clock.now()

@@ -4,6 +4,7 @@ from app.github.checks import Checks
 from app.github.code_owners import CodeOwners
 from app.github.comments import Comments
 from app.github.commit_dates import CommitDates
+from app.github.discovery import Discovery
 from app.github.evidence import Evidence
 from app.github.history import Histories
 from app.github.issues import Issues
@@ -43,6 +44,7 @@ class Repository(
     PolicyHistories,
     SmartHttp,
     TicketClues,
+    Discovery,
 ):
     """Given out by `GitHub.repository`. Reads are repeated when GitHub does not answer; writes are sent once, and
     raise `Unanswered` where GitHub may have carried them out unheard.

@@ -1,0 +1,146 @@
+"""Pull requests of nobody: their check-run is answered at once, and nothing else of them is ever touched.
+
+No permit is involved (the ownership protocol, R18): a run is born completed, and says only that the App has no part in
+the pull request, or that the policy keeps it out of the base of releases. What if it happened and we did not hear: the
+run is looked for, by name, commit and App, before one is made. What if two of us do it: both say the same. There is no
+lease; should the commit become a ticket's, that ticket's run is newer and is the one that counts.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from datetime import timedelta
+
+import structlog
+
+from app.controller.turn import Ended
+from app.controller.view import View, Views
+from app.domain.branches import owner_of_branch
+from app.domain.enrolment import Enrolled, enrolment
+from app.domain.external_id import parse
+from app.domain.handoff_marker import report_marker
+from app.domain.others_check import OTHERS_ID, Answer, OpenPull, answers
+from app.domain.others_report import auto_merge_edge, auto_merge_report
+from app.domain.policy import Policy
+from app.domain.pull_class import Ground, PullClass, class_of, ground_of
+from app.domain.ticket_id import number_of
+from app.github.checks import CheckRunWrite
+from app.github.errors import NotFound, Validation
+from app.github.repository import Repository
+from app.ledger.reading import Standing
+
+MOST_ANSWERED = 20
+"""Check-runs that one run of a key writes. GitHub bears 80 creations a minute, and tickets come first."""
+AFTER_SOME = timedelta(seconds=20)
+_KEPT = 8192
+
+log = structlog.get_logger()
+
+
+class Others:
+    """Answers for pull requests of nobody. Remembers what it answered; losing that costs one look for each."""
+
+    def __init__(self, views: Views) -> None:
+        self._views = views
+        self._done: OrderedDict[tuple[int, str], str] = OrderedDict()
+
+    async def one(self, view: View, policy: Policy) -> Ended:
+        """One turn for a number that is a pull request's. Raises GitHubError."""
+        pulls = await view.repo.open_pulls_with(number_of(view.ticket))
+        ground = ground_of(view.observation, policy)
+        if not pulls:
+            return Ended(None, "not a ticket: the pull request is not open")
+        for pull in pulls:
+            if await self._is_a_tickets(view, pull, policy):
+                return Ended(None, f"not a ticket by itself: #{pull.number} comes from a ticket's branch")
+        return await self.answer(view.repo, pulls, ground, policy)
+
+    async def answer(self, repo: Repository, pulls: Sequence[OpenPull], ground: Ground, policy: Policy) -> Ended:
+        """Bring the check-runs of these pull requests, which are nobody's, in line. Raises GitHubError."""
+        wanted = self.unanswered(repo, pulls, ground, policy)
+        for answer in wanted[:MOST_ANSWERED]:
+            await self._write(repo, answer)
+        queued = [p for p in pulls if self._is_queued_release(p, ground)]
+        for pull in queued:
+            await self._tell_queued(repo, pull)
+        if len(wanted) > MOST_ANSWERED:
+            again_at = self._views.now() + AFTER_SOME
+            return Ended(again_at, f"{len(wanted) - MOST_ANSWERED} more heads are to be answered")
+        return Ended(None, f"not a ticket; {len(wanted)} heads were answered")
+
+    def unanswered(
+        self, repo: Repository, pulls: Sequence[OpenPull], ground: Ground, policy: Policy
+    ) -> tuple[Answer, ...]:
+        """What is still to be written for these pull requests."""
+        wanted = answers(pulls, ground, policy)
+        return tuple(a for a in wanted if self._done.get((repo.id, a.head_sha)) != _said(a))
+
+    def untold(self, repo: Repository, pulls: Sequence[OpenPull], ground: Ground) -> bool:
+        """Whether a release that would merge by itself was not told of yet."""
+        return any(self._is_queued_release(p, ground) and not self._was_told(repo, p) for p in pulls)
+
+    async def _is_a_tickets(self, view: View, pull: OpenPull, policy: Policy) -> bool:
+        owner = owner_of_branch(pull.refs.head) if pull.refs.own else None
+        if owner is None:
+            return False
+        reading = await view.ledger.read(owner)
+        if isinstance(reading, Standing) and reading.place == "active":
+            work = reading.record.work
+            return work is None or work.branch == pull.refs.head
+        issue = await self._views.look(view.repo.owner, view.repo.name, number_of(owner))
+        return isinstance(enrolment(issue.observation, policy), Enrolled)
+
+    async def _write(self, repo: Repository, answer: Answer) -> None:
+        run = CheckRunWrite(
+            head_sha=answer.head_sha,
+            status="completed",
+            conclusion=answer.conclusion,
+            external_id=OTHERS_ID,
+            title=answer.title,
+            summary=answer.summary,
+            completed_at=self._views.now(),
+        )
+        try:
+            id = answer.run if answer.run is not None else await self._standing(repo, answer)
+            if id is None:
+                await repo.create_check_run(run)
+            elif id > 0:
+                await repo.update_check_run(id, run)
+        except (NotFound, Validation) as refusal:
+            # The commit is gone, or is none that GitHub lets us speak about: another head brings another answer.
+            log.warning("head not answered", repository=repo.full_name, sha=answer.head_sha, answer=str(refusal))
+        log.info("head answered", repository=repo.full_name, pulls=answer.numbers, conclusion=answer.conclusion)
+        self._remember(repo, answer.head_sha, _said(answer))
+
+    async def _standing(self, repo: Repository, answer: Answer) -> int | None:
+        """A run of ours on the head that the list did not show: its id, 0 where there is nothing to write to it."""
+        found = await repo.find_check_runs(answer.head_sha)
+        if any(parse(run.external_id) for run in found):
+            return 0
+        newest = max(found, key=lambda run: run.id, default=None)
+        if newest is None:
+            return None
+        return 0 if (newest.conclusion, newest.title) == (answer.conclusion, answer.title) else newest.id
+
+    def _is_queued_release(self, pull: OpenPull, ground: Ground) -> bool:
+        return pull.queued_at is not None and class_of(pull.refs, ground).kind is PullClass.RELEASE
+
+    def _was_told(self, repo: Repository, pull: OpenPull) -> bool:
+        return (repo.id, f"{pull.number} {pull.queued_at}") in self._done
+
+    async def _tell_queued(self, repo: Repository, pull: OpenPull) -> None:
+        edge = auto_merge_edge(pull.queued_at or "")
+        if self._was_told(repo, pull):
+            return
+        if not await repo.find_comments(pull.number, report_marker(pull.number, edge)):
+            await repo.create_comment(pull.number, auto_merge_report(pull.number, edge, pull.refs))
+        self._remember(repo, f"{pull.number} {pull.queued_at}", "told")
+
+    def _remember(self, repo: Repository, about: str, said: str) -> None:
+        self._done[repo.id, about] = said
+        self._done.move_to_end((repo.id, about))
+        while len(self._done) > _KEPT:
+            self._done.popitem(last=False)
+
+
+def _said(answer: Answer) -> str:
+    return f"{answer.conclusion} {answer.title}"
