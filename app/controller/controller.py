@@ -116,7 +116,7 @@ class Controller:
         others = Others(self._views)
         turns = Turns(database, pokes)
         rounds = Rounds(
-            self._views, journal, actor, projector, reporter, authors, self._effecting, fencing, pokes, turns
+            self._views, journal, actor, projector, reporter, authors, self._effecting, fencing, pokes, others, turns
         )
         self._rounds = rounds
         self._rebuilding = Rebuilding(self._views, witnessing)
