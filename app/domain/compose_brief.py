@@ -23,6 +23,7 @@ from app.domain.recovery_view import RecoveryView, tasks_of
 from app.domain.shown_child import ShownChild
 from app.domain.stack import MovedOn, stacking
 from app.domain.ticket_id import Child, TicketId
+from app.domain.undermined import undermined
 from app.domain.unfinished_landing import in_the_way
 from app.domain.untrusted import inline, quote
 
@@ -203,7 +204,12 @@ def _commands(view: RecoveryView, claim: Pass | Blocked | None) -> tuple[Command
             Command(why="or take them over", argv=("agent-recovery", "adopt", view.head.head)),
         ]
     stack = stacking(view.checkpoint, view.observation.around)
-    if isinstance(stack, MovedOn):
+    stale = undermined(view.record, view.observation) if view.record is not None else None
+    if stale is not None:
+        why = f"#{stale.predecessor}, the predecessor, landed as other commits: move yours onto the trunk, then push"
+        commands.append(Command(why="have the trunk as it is now", argv=("git", "fetch", "origin")))
+        commands.append(Command(why=why, argv=stale.command))
+    elif isinstance(stack, MovedOn):
         why = f"take in what #{stack.number}, the predecessor, has now; then record it as predecessor_sha"
         commands.append(Command(why=why, argv=("git", "merge", "--no-edit", stack.now)))
     if view.policy is not None and view.policy.verify:

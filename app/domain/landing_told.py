@@ -5,19 +5,24 @@ would be told every minute that it is not finished. What passes by itself within
 the texts flicker.
 """
 
+import re
+
 from app.domain.fencing import Head
 from app.domain.landing import in_its_way
 from app.domain.landing_blocker import Blocker, BlockerCode
 from app.domain.landing_evidence import LandingEvidence
 from app.domain.observation import Observation
 from app.domain.policy import PATH, Policy
-from app.domain.record import Record
+from app.domain.record import TERMINAL, Record
 from app.domain.situation import Situation
+from app.domain.stack_gate import rebase_first
+from app.domain.undermined import undermined
 from app.domain.untrusted import inline
 
 MOST_SHOWN = 6
 _NAME_BYTES = 120
 _LINE_BYTES = 400
+_PLAIN = re.compile(r"[A-Za-z0-9 ._/=+-]{1,400}")
 _IN_SECONDS = frozenset({BlockerCode.HEAD_MOVING, BlockerCode.MERGEABLE_UNKNOWN, BlockerCode.NOT_LOOKED})
 
 
@@ -28,11 +33,15 @@ def standing_in_the_way(
     head: Head | None,
     evidence: LandingEvidence | None,
 ) -> tuple[Blocker, ...]:
-    """All that is in the way of the ticket's landing; nothing before it is ready, and where landing is no question.
+    """All that is in the way of the ticket's landing; nothing where landing is no question. Before the ticket is ready
+    it is only told that the one below landed as other commits: the sooner its holder knows, the less is to be moved.
     `policy` is None where none is in force.
     """
-    if head is None or record.child is not None or not (record.status == "ready" or _was_asked_for(record)):
+    if head is None or record.child is not None:
         return ()
+    if not (record.status == "ready" or _was_asked_for(record)):
+        stale = undermined(record, observation) if record.status not in TERMINAL else None
+        return () if stale is None else (rebase_first(stale),)
     if policy is None:
         remedy = f"correct {PATH} on the default branch"
         return (Blocker(BlockerCode.POLICY_UNREADABLE, "no policy that can be used is in force", remedy),)
@@ -65,8 +74,14 @@ def _line(blocker: Blocker) -> str:
     about = f" ({quoted})" if quoted else ""
     helps = f"What helps: {inline(blocker.remedy, _LINE_BYTES)}."
     if blocker.command is not None:
-        helps += f" {inline(' '.join(blocker.command), _LINE_BYTES)}"
+        helps += f" {_command(blocker.command)}"
     return f"{inline(_sentence(blocker.reason), _LINE_BYTES)}{about}. {helps}"
+
+
+def _command(words: tuple[str, ...]) -> str:
+    """Fit to be copied where no word has a sign that means something to Markdown or to a shell."""
+    line = " ".join(words)
+    return f"`{line}`" if _PLAIN.fullmatch(line) else inline(line, _LINE_BYTES)
 
 
 def plain(blocker: Blocker) -> str:

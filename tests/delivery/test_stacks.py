@@ -7,11 +7,18 @@ import pytest
 from landing_scene import READY, READY_PULL, situation
 
 from app.domain.checkpoint import Checkpoint
+from app.domain.compose_brief import compose
+from app.domain.criteria import criteria
 from app.domain.dependents import dependents_to_move
+from app.domain.handoff_comment import render
 from app.domain.landing import Land, NotYet, decide_landing
 from app.domain.landing_blocker import BlockerCode as C
+from app.domain.landing_told import lines, standing_in_the_way
+from app.domain.lease import liveness
 from app.domain.plan import EditBase, NotePredecessor
 from app.domain.record import Permit, Target
+from app.domain.recovery_steps import findings
+from app.domain.recovery_view import RecoveryView
 from app.domain.situation import Situation
 from app.domain.stack_gate import gating
 from app.domain.stack_graph import Graph, graph_of
@@ -231,6 +238,26 @@ def test_a_stale_child_is_told_the_exact_command(name: str) -> None:
     assert stale.command == ("git", "rebase", "--onto", f"origin/{TRUNK}", S, BRANCH)
     (blocker,) = gating(s.record, s.observation)
     assert (blocker.code, blocker.command) == (C.UNDERMINED, stale.command)
+
+
+@pytest.mark.parametrize("status", ["working", "ready"])
+def test_the_command_stands_in_the_brief_and_in_the_handoff_comment(status: str) -> None:
+    s = shape(pinned=of_pull("MERGED"), trunk=OFF, record={"status": status})
+    blockers = standing_in_the_way(s.record, s.observation, s.policy, s.head, s.landing)
+    line = f"`git rebase --onto origin/{TRUNK} {S} {BRANCH}`"
+    assert line in render(s.record, s.head, payload="{}", seal="seal", blockers=blockers)
+    holder = liveness(s.record, s.policy, now=s.now)
+    view = RecoveryView(s.record, s.observation, s.policy, holder, s.head, landing=s.landing)
+    argv = [c.argv for c in compose(view, findings(view), criteria(view)).commands]
+    assert ("git", "rebase", "--onto", f"origin/{TRUNK}", S, BRANCH) in argv
+
+
+def test_a_command_with_a_strangers_signs_is_shown_as_text() -> None:
+    work = READY.work.model_copy(update={"branch": "ticket/42-`x`&y"})  # type: ignore[union-attr]
+    s = shape(pinned=of_pull("MERGED"), trunk=OFF, record={"status": "working", "work": work})
+    (line,) = lines(standing_in_the_way(s.record, s.observation, s.policy, s.head, s.landing))
+    assert "`x`" not in line.replace("\\`", "")
+    assert "&amp;y" in line
 
 
 @pytest.mark.parametrize("name", [name for name, _, codes in SHAPES if C.UNDERMINED not in codes])
