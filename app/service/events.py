@@ -149,9 +149,19 @@ def _pull_request(delivery: _Delivery) -> Routing:
     # A fork may name its branch as it likes: only a branch of this very repository is a ticket's.
     if _part(head, "repo").get("full_name") == delivery.repository:
         tickets.append(owner_of_branch(_text(head, "ref")))
-    if not any(tickets):
-        return delivery.whole_repository("a pull request of no known ticket")
-    return delivery.tickets(tickets, "its pull request changed")
+    if any(tickets):
+        return delivery.tickets(tickets, "its pull request changed")
+    if delivery.action == "closed":
+        return delivery.whole_repository("a pull request of no known ticket was closed")
+    if delivery.action not in _NEWS_OF_NOBODYS:
+        return Ignored("nothing that changes what a pull request of no known ticket shows")
+    # Its own number, for its check; and the ticket onto whose branch it goes.
+    below = owner_of_branch(_text(_part(pull, "base"), "ref"))
+    return delivery.tickets([pull.get("number"), below], "a pull request of no known ticket")
+
+
+_NEWS_OF_NOBODYS = frozenset({"opened", "reopened", "synchronize", "edited", "auto_merge_enabled"})
+"""What changes the check of a pull request of nobody: its head, its base, and that it stands at all."""
 
 
 def _push(delivery: _Delivery) -> Routing:
