@@ -248,7 +248,7 @@ def test_the_command_stands_in_the_brief_and_in_the_handoff_comment(status: str)
     assert line in render(s.record, s.head, payload="{}", seal="seal", blockers=blockers)
     holder = liveness(s.record, s.policy, now=s.now)
     view = RecoveryView(s.record, s.observation, s.policy, holder, s.head, landing=s.landing)
-    argv = [c.argv for c in compose(view, findings(view), criteria(view)).commands]
+    argv = [c.argv for c in compose(view, findings=findings(view), criteria=criteria(view), claim=None).commands]
     assert ("git", "rebase", "--onto", f"origin/{TRUNK}", S, BRANCH) in argv
 
 
