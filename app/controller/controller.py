@@ -337,6 +337,10 @@ class Controller:
         """Run one key's round now, as a worker of the loop would. Raises GitHubError."""
         return await self._rounds.run(key)
 
+    async def look_at_repository(self, owner: str, name: str) -> Ended:
+        """Run a repository's own key now, as a worker of the loop would. Raises GitHubError."""
+        return await self._loop.look_at_repository(owner, name)
+
     async def work(self, stop: asyncio.Event) -> None:
         """Run the loop until `stop` is set. With writes off pokes are kept and nothing is run."""
         if self._writes:

@@ -108,13 +108,17 @@ class Loop:
             return await self._rounds.run(key)
         if isinstance(key, RepositoryKey):
             owner, _, name = key.repository.partition("/")
-            with counting("sweep"):
-                return await self._sweeper.bring_right(owner, name)
+            return await self.look_at_repository(owner, name)
         if isinstance(key, InstallationKey):
             with counting("sweep"):
                 poked = await self._sweeper.sweep_installation(key.id)
             return Ended(None, f"{poked} tickets in progress were poked")
         return Ended(None, "trunks have no rules of their own yet")
+
+    async def look_at_repository(self, owner: str, name: str) -> Ended:
+        """What belongs to no single ticket of a repository, and what no event told of its tickets. Raises GitHubError."""
+        with counting("sweep"):
+            return await self._sweeper.bring_right(owner, name)
 
     async def _extend(self, poke: Poke) -> None:
         while True:

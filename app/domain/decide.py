@@ -23,6 +23,7 @@ from app.domain.lease import liveness, past
 from app.domain.metadata import decide_metadata
 from app.domain.missing_pull import Uncertain
 from app.domain.observation import Observation, Pull
+from app.domain.others_check import OTHERS_ID
 from app.domain.plan import (
     Action,
     Adopt,
@@ -266,8 +267,10 @@ def doubled_check_runs(record: Record, observation: Observation, own: int, head:
     generation or of one before. None can be removed and people are shown the newest, so each must say what `own` says.
     One of a newer generation than the record's is not for its reader to touch.
     """
-    found = _check_runs_of(record, observation, head)
-    return tuple(sorted(id for id, generation in found if id > own and generation <= record.generation))
+    found = {id for id, generation in _check_runs_of(record, observation, head) if generation <= record.generation}
+    # What was said of the commit while it was taken for nobody's speaks for the ticket now.
+    found |= {run.id for run in observation.check_runs if (run.sha, run.external_id) == (head, OTHERS_ID)}
+    return tuple(sorted(id for id in found if id > own))
 
 
 def _check_runs_of(record: Record, observation: Observation, head: str) -> Iterator[tuple[int, int]]:
