@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from app.domain.effect import Effect
 from app.domain.effect_journal import MAX_UNSETTLED, blocker, digest, probe_at, unknown
 from app.domain.handoff_marker import report_marker
+from app.domain.mention import mention
 from app.domain.observation import Issue, Observation
 from app.domain.plan import AskAboutEffect, ProbeEffect, RemoveComment, Wait
 from app.domain.record import Record
@@ -31,11 +32,10 @@ def settling(record: Record, observation: Observation) -> Iterator[ProbeEffect |
 
 def effect_report(ticket: TicketId, action: AskAboutEffect, author: Issue | None) -> str:
     """One report on an effect that nobody knows the end of: what is known, and what a person can do."""
-    person = next(iter(author.assignees), author.author) if author else None
-    mention = f"@{person} " if person else ""
     return (
         f"{report_marker(ticket, action.edge)}\n"
-        f"{mention}**Ticket #{ticket} waits for a person to look at one effect**: {inline(action.reason, 700)}.\n\n"
+        f"{mention(author)}**Ticket #{ticket} waits for a person to look at one effect**: "
+        f"{inline(action.reason, 700)}.\n\n"
         "Nothing is done a second time by itself, because no answer never means that nothing happened.\n"
     )
 

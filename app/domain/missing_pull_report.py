@@ -1,6 +1,7 @@
 """The report on a ticket whose PR the App does not open: what is missing or contradicts, and who can settle it."""
 
 from app.domain.handoff_marker import report_marker
+from app.domain.mention import mention
 from app.domain.missing_pull import Uncertain
 from app.domain.observation import Comment, Issue, Observation
 from app.domain.plain_text import cut
@@ -17,10 +18,9 @@ def edge_of(found: Uncertain) -> str:
 
 def missing_pull_report(ticket: TicketId, found: Uncertain, issue: Issue | None) -> str:
     """The report's text. Names of branches and fields in it are strangers' words, neutralised."""
-    person = next(iter(issue.assignees), issue.author) if issue else None
     return (
         f"{report_marker(ticket, edge_of(found))}\n"
-        f"{f'@{person} ' if person else ''}**No pull request is opened for ticket #{ticket}**, because it is not "
+        f"{mention(issue)}**No pull request is opened for ticket #{ticket}**, because it is not "
         f"certain where its work is or goes.\n\n"
         f"- What was found: {inline(cut(found.reason, _REASON_BYTES), _REASON_BYTES)}\n"
         f"- What settles it: {inline(cut(found.remedy, _REASON_BYTES), _REASON_BYTES)}\n\n"

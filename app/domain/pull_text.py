@@ -1,17 +1,17 @@
 """The words of a ticket's PR: for reviewers, so a linked Issue and nothing of the journal."""
 
 from app.domain.observation import Issue
-from app.domain.plain_text import cut, one_line
 from app.domain.ticket_id import Child, TicketId, number_of
+from app.domain.untrusted import as_title
 
 TITLE_BYTES = 200
 
 
 def pull_title(issue: Issue, ticket: TicketId | None = None) -> str:
-    """The Issue's title on one line, with the ticket's number where the title alone would be empty; a child's name
-    stands before it.
+    """The Issue's title on one line and without effect, with the ticket's number where the title alone would be empty;
+    a child's name stands before it.
     """
-    title = cut(one_line(issue.title), TITLE_BYTES) or f"Ticket {issue.number}"
+    title = as_title(issue.title, TITLE_BYTES) or f"Ticket {issue.number}"
     return f"{ticket.name}: {title}" if isinstance(ticket, Child) else title
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from app.domain.fence_commit import Disarming
 from app.domain.handoff_marker import report_marker
+from app.domain.mention import mention
 from app.domain.observation import Comment, Issue, Observation, Pull
 from app.domain.plan import AskPerson, RestoreBranch, TellOfMerge, WarnOfGap
 from app.domain.ticket_id import TicketId
@@ -30,7 +31,7 @@ def frozen_report(ticket: TicketId, frozen: Frozen, issue: Issue | None) -> str:
     """One report on a frozen ticket: what was seen, what it means, what a person can do."""
     return (
         f"{report_marker(ticket, frozen.edge)}\n"
-        f"{_mention(issue)}**Agent Recovery has stopped acting on ticket #{ticket}.** {frozen.reason}\n\n"
+        f"{mention(issue)}**Agent Recovery has stopped acting on ticket #{ticket}.** {frozen.reason}\n\n"
         f"- Seen now: {frozen.found}\n- Expected: {frozen.expected}\n\n"
         "Its branch and its PR are left as they are, nobody is granted the ticket, and nothing is put back by itself: "
         "the record of who holds the ticket cannot be trusted until a person has looked. "
@@ -44,7 +45,7 @@ def unrestored_report(ticket: TicketId, edge: str, action: RestoreBranch, words:
     """One report on a branch that GitHub does not let us put back: what, why, what a person can do."""
     return (
         f"{report_marker(ticket, edge)}\n"
-        f"{_mention(issue)}**The branch of ticket #{ticket} could not be put back**, because {action.reason}.\n\n"
+        f"{mention(issue)}**The branch of ticket #{ticket} could not be put back**, because {action.reason}.\n\n"
         f"- Branch: {inline(action.branch, 200)}\n- Published commit: {action.published} (safe in the ledger)\n"
         f"- GitHub says: {inline(words, 300)}\n\n"
         "Remove what stands in the way (a rule for this branch, or a branch below its name) and it is put back by "
@@ -56,7 +57,7 @@ def unfenced_report(ticket: TicketId, edge: str, made: Disarming, words: str, is
     """One report on a merge that could not be kept from happening: what, why, what a person can do."""
     return (
         f"{report_marker(ticket, edge)}\n"
-        f"{_mention(issue)}**Whether ticket #{ticket} lands is unresolved.** A merge of {made.on} was sent to GitHub, "
+        f"{mention(issue)}**Whether ticket #{ticket} lands is unresolved.** A merge of {made.on} was sent to GitHub, "
         "and the branch could not be moved away from that commit.\n\n"
         f"- Branch: {inline(made.branch, 200)}\n- GitHub says: {inline(words, 300)}\n\n"
         "Until it is merged or the branch moves, it can still be merged. Let the App push to the branch (a rule may "
@@ -68,7 +69,7 @@ def stuck_report(ticket: TicketId, action: AskPerson, issue: Issue | None) -> st
     """One report on a ticket that nothing resumes any more: why, and the way back."""
     return (
         f"{report_marker(ticket, action.edge)}\n"
-        f"{_mention(issue)}**Ticket #{ticket} waits for a person**, because {action.reason}.\n\n"
+        f"{mention(issue)}**Ticket #{ticket} waits for a person**, because {action.reason}.\n\n"
         f"Its work is kept as it is. The way back: {action.remedy}; then an agent runs "
         f"`agent-recovery recover {ticket}`.\n"
     )
@@ -78,7 +79,7 @@ def merge_report(ticket: TicketId, action: TellOfMerge, issue: Issue | None) -> 
     """One report on a merge that did not go as it was meant to: what happened, what a person decides."""
     return (
         f"{report_marker(ticket, action.edge)}\n"
-        f"{_mention(issue)}**Look at a merge of ticket #{ticket}**: {inline(action.reason, 400)}.\n\n"
+        f"{mention(issue)}**Look at a merge of ticket #{ticket}**: {inline(action.reason, 400)}.\n\n"
         "The App undoes nothing and does nothing more about it: whether the work stays there, is reverted, or is "
         "merged where it was to go is for you to say. Close the Issue if the ticket is over; where it was put on hold, "
         f"`agent-recovery unhold {ticket}` lets it go on.\n"
@@ -89,17 +90,11 @@ def gap_report(ticket: TicketId, action: WarnOfGap, issue: Issue | None) -> str:
     """One report on a holder that works on without saving: what would be lost, and what saves it."""
     return (
         f"{report_marker(ticket, action.edge)}\n"
-        f"{_mention(issue)}**The agent on ticket #{ticket} has not saved its work for too long**: {action.reason}.\n\n"
+        f"{mention(issue)}**The agent on ticket #{ticket} has not saved its work for too long**: {action.reason}.\n\n"
         "It is alive, and nothing is taken from it. What it did since then is lost if its machine stops now. It saves "
         "with `agent-recovery push`; `agent-recovery run -- COMMAND` does so by itself, and the handoff comment shows "
         "when it has.\n"
     )
-
-
-def _mention(issue: Issue | None) -> str:
-    """Whom it concerns: the first assignee, else who opened the Issue."""
-    person = next(iter(issue.assignees), issue.author) if issue else None
-    return f"@{person} " if person else ""
 
 
 def where_told(ticket: TicketId, frozen: Frozen, observation: Observation, pull: Pull | None) -> tuple[Comment, ...]:

@@ -6,14 +6,23 @@ line looks like a command of ours, nothing hides or reverses text.
 
 import re
 
-from app.domain.plain_text import clean, one_line, shorten
+from app.domain.plain_text import clean, cut, one_line, shorten
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _MARKUP = re.compile(r"([\\`*_\[\]#|~$])")
 # A word joiner is invisible and keeps GitHub from seeing a mention, a reference, a link or a command.
 _APART = "\N{WORD JOINER}"
 _LIVE = re.compile(r"(?i)@|#(?=[0-9])|://|\bwww\.|\bgh-(?=[0-9])")
+# What many runners of workflows look for in a commit's message: [skip ci], [no ci], [ci skip], [skip actions].
+_SKIPS = re.compile(r"(?i)\[(?=[^\]]{0,40}\b(?:skip|no|ci)\b)|\*\*\*(?=no_ci)|\bskip-checks(?=:)")
 _COMMAND = re.compile(r"(?i)^([ \t>]*)/(?=[a-z])", re.MULTILINE)
+
+
+def as_title(text: str, max_bytes: int) -> str:
+    """A stranger's text as a title of ours: one line, readable as it is, and without effect where GitHub copies it into
+    a commit's message later: it mentions, closes and skips nothing.
+    """
+    return _SKIPS.sub(_broken, _LIVE.sub(_broken, cut(one_line(text), max_bytes)))
 
 
 def neutralise(text: str) -> str:
