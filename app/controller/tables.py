@@ -1,7 +1,8 @@
 """The tables of the service's database. None of them is an authority about a ticket: the ledger is.
 
 Losing them loses heartbeats (one interval of suspicion), witnesses of rollbacks that no projection shows,
-and pokes that the sweep at start-up makes anew.
+stops that the settings do not name, pokes that the sweep at start-up makes anew, and marks of sweeps: without
+them every ticket is looked at once.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -76,23 +77,16 @@ stops = Table(
     Column("reason", String, nullable=False),
 )
 
-stops = Table(
-    "stops",
-    metadata,
-    Column("scope", String, primary_key=True),
-    Column("repository_id", BigInteger),
-    Column("by", String, nullable=False),
-    Column("at", Moment, nullable=False),
-    Column("reason", String, nullable=False),
-)
-
 swept = Table(
     "swept",
     metadata,
     Column("repository_id", BigInteger, primary_key=True, autoincrement=False),
     # The beginning of the last sweep, by GitHub's time.
     Column("swept_at", Moment, nullable=False),
+    # The default branch's head, the version of its policy file, and a digest of what is no ticket's.
+    Column("head", String, nullable=False),
     Column("policy", String, nullable=False),
+    Column("others", String, nullable=False),
 )
 
 sweep_marks = Table(
