@@ -2,7 +2,8 @@
 
 What if it happened and we did not hear: the ledger says so (R8), and the caller's claim id, kept hashed in the lease,
 gets the same grant again (R16). What if two of us do it: a claim compares the lease, not the ref (R9): where only the
-ref moved it is rebuilt and tried again. What if our lease is gone: the answer names the one that stands.
+ref moved it is rebuilt and tried again. What if our lease is gone: the answer names the one that stands. Where a merge
+was sent meanwhile the claim fences it off, and is granted only once it is known that the merge did not come first.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from app.controller.pokes import PokeStore
 from app.controller.view import View, Views
 from app.domain import gates, permits
 from app.domain.agent_api import ClaimRequest, Grant, RepositoryInfo
+from app.domain.board import trunk_of_release
 from app.domain.branch_names import in_the_way, ticket_branch
 from app.domain.derived import derived
 from app.domain.effect_journal import due, interrupted
@@ -41,7 +43,7 @@ from app.domain.record import Lease, Permit, Record, Work
 from app.domain.returning import returned
 from app.domain.ticket_id import Child, TicketId, child_name_of, number_of
 from app.domain.token import Claims, issue
-from app.domain.trunks import choose_trunk, literal_prefixes
+from app.domain.trunks import choose_trunk, is_trunk, literal_prefixes
 from app.ledger.api import Lost, Undecided
 from app.ledger.reading import Standing
 
@@ -176,7 +178,10 @@ class Claiming:
             )
         existing = await self._existing(view, policy, recorded)
         names = [b.name for b in existing]
-        chosen = choose_trunk(request.trunk, recorded, names, policy.trunks, view.observation.default_branch)
+        default = view.observation.default_branch
+        trunks = [name for name in names if is_trunk(name, policy.trunks, default)]
+        released = trunk_of_release(view.observation, policy, trunks)
+        chosen = choose_trunk(request.trunk, recorded, names, policy.trunks, default, released)
         if isinstance(chosen, Blocked):
             raise Refused(chosen)
         head = next(b.sha for b in existing if b.name == chosen.name)

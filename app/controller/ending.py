@@ -14,6 +14,7 @@ from app.controller.fencing_off import FencingOff
 from app.controller.journal import Journal, Journaled
 from app.controller.late import close_late_pulls
 from app.controller.project import Projector
+from app.controller.upkeep import Upkeep
 from app.controller.view import View
 from app.domain.fencing import Head
 from app.domain.landing_tail import Goes, closed_books, landed_branch
@@ -44,6 +45,7 @@ class Endings:
     def __init__(self, journal: Journal, projector: Projector, fencing: FencingOff) -> None:
         self._journal = journal
         self._projector = projector
+        self._upkeep = Upkeep(journal)
         self._fencing = fencing
 
     async def end(self, view: View, standing: Standing, how: Ending) -> Journaled | Lost | Undecided:
@@ -100,6 +102,10 @@ class Endings:
         if policy is not None and is_due(standing.record, policy, now=view.now) and not await _may_be_asked_again(view):
             log.info("ledger pruned", ticket=str(view.ticket), generation=standing.record.generation)
             return await self._journal.prune(view, standing, when=view.now)
+        if policy is not None and standing.record.pruned is None:
+            shown = await self._upkeep.after_the_end(view, standing, policy)
+            if shown is not None:
+                return shown
         if standing.record.pruned is None:
             await self._projector.project(view, standing, head)
         return f"the ticket is {standing.record.status}"

@@ -29,6 +29,7 @@ from app.domain.situation import ticket_pull
 from app.domain.stuck import needs_person
 from app.domain.ticket_id import TicketId
 from app.domain.verdict import sharing, verdict_on
+from app.domain.worth_knowing import worth_knowing
 from app.github.checks import CheckRunWrite
 from app.github.errors import NotFound
 from app.ledger.reading import Standing
@@ -65,6 +66,7 @@ class Projector:
             stuck=_stuck(view, standing),
             late=_late(view, standing),
             blockers=_in_the_way(view, standing, head),
+            known=worth_knowing(standing.record, view.observation, view.usable_policy),
         )
 
     def unfinished_check_run(self, view: View, standing: Standing, head: Head, sha: str) -> CheckRunWrite:

@@ -171,6 +171,7 @@ class Rounds:
         )
 
     async def _carry_out(self, view: View, standing: Standing, head: Head, plan: Plan, author: str) -> Ended | Again:
+            trunks=view.trunks,
         for action in plan:
             log.info("planned", ticket=view.ticket, action=type(action).__name__, reason=action.reason)
         if plan and isinstance(plan[0], Adopt):

@@ -14,27 +14,34 @@ from typing import Any
 
 import structlog
 
-from app.controller.journal import Journal
+from app.controller.journal import Journal, Journaled
 from app.controller.view import View
-from app.domain import drafts
+from app.domain import board, drafts
+from app.domain.board import decide_board
 from app.domain.code_owners import Owner, owners_of, to_ask
 from app.domain.linked_issue import linked_issue_of
 from app.domain.metadata import with_link
+from app.domain.noting import with_value
 from app.domain.plan import (
     Action,
     AddLabels,
     AskOwners,
     Assign,
     LinkIssue,
+    Note,
     Plan,
     RemoveLabel,
+    SetBoardStatus,
     SetDraft,
 )
+from app.domain.policy import Policy
 from app.domain.record import Projections
 from app.domain.situation import ticket_pull
 from app.domain.ticket_id import number_of
 from app.github.errors import GraphQLFailed
 from app.github.metadata import ReviewRefused, ReviewRequested
+from app.github.project_fields import FieldRefused
+from app.ledger.api import Lost, Undecided
 from app.ledger.reading import Standing
 
 log = structlog.get_logger()
@@ -71,6 +78,21 @@ class Upkeep:
             written += 1
         return written
 
+    async def after_the_end(
+        self, view: View, standing: Standing, policy: Policy
+    ) -> Journaled | Lost | Undecided | None:
+        """Show on the board how the ticket ended. None where that is shown or nothing is to be shown."""
+        plan = tuple(decide_board(standing.record, view.observation, policy))
+        record = standing.record
+        for action in plan:
+            if isinstance(action, Note):
+                record = with_value(record, action.value)
+            done = await self._one(view, record.projections, action)
+            record = record.model_copy(update={"projections": done.at})
+        if record == standing.record:
+            return None
+        return await self._journal.write(view, standing, record, "shown on the board", when=view.now, to="done")
+
     async def _one(self, view: View, at: Projections, action: Action) -> _Done:
         match action:
             case SetDraft():
@@ -87,6 +109,8 @@ class Upkeep:
                 return _Done(at.model_copy(update={"drafting": at.drafting.model_copy(update={"label": None})}))
             case AskOwners():
                 return await self._ask_owners(view, at, action)
+            case SetBoardStatus():
+                return await self._set_status(view, at, action)
         return _Done(at, 0)
 
     async def _set_draft(self, view: View, at: Projections, action: SetDraft) -> _Done:
@@ -113,6 +137,14 @@ class Upkeep:
         if action.labels == (label,):
             return _Done(at.model_copy(update={"drafting": at.drafting.model_copy(update={"label": label})}))
         return _Done(_carried(at, labels=(*at.carried.labels, *action.labels)), writes=1 if labelled.added else 0)
+
+    async def _set_status(self, view: View, at: Projections, action: SetBoardStatus) -> _Done:
+        number = number_of(view.ticket)
+        reply = await view.repo.set_project_field(number, action.project, action.field, action.value)
+        refused = reply.message if isinstance(reply, FieldRefused) else None
+        if refused is not None:
+            log.warning("status on the board not written", ticket=str(view.ticket), answer=refused)
+        return _Done(at.model_copy(update={"board": board.written(at.board, action, refused)}))
 
     async def _ask_owners(self, view: View, at: Projections, action: AskOwners) -> _Done:
         """Ask once, all together; where GitHub refuses one of them, one by one."""

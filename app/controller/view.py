@@ -12,13 +12,15 @@ from app.controller.keyring import Keyring
 from app.controller.landing_look import LandingLook, look_at_landing
 from app.controller.policies import Policies
 from app.controller.witnessing import Witnessing
+from app.controller.standing_trunks import standing_trunks
 from app.domain.admitted_again import admitted_again
 from app.domain.asked import asked_for, asked_of_policy
 from app.domain.branch_names import ticket_branch
+from app.domain.board import asks_for_trunks
 from app.domain.branches import child_branch, ticket_of_branch
 from app.domain.fencing import Head, Relation, head_of, needs_relation
 from app.domain.keys import TicketKey
-from app.domain.observation import Observation
+from app.domain.observation import Branch, Observation
 from app.domain.policy import Policy
 from app.domain.policy_in_force import InForce
 from app.domain.record import Record
@@ -59,6 +61,8 @@ class View:
     landing: LandingLook = field(default_factory=LandingLook)
 
     @property
+    trunks: tuple[Branch, ...] | None = None
+    """The trunks that stand, read only where the board moved the ticket to another release."""
     def now(self) -> datetime:
         return self.observation.now
 
@@ -138,6 +142,7 @@ class Views:
         )
 
     async def _found(
+            trunks=await _trunks_asked_for(repo, usable, policy.policy, observation),
         self, owner: str, name: str, ticket: TicketId
     ) -> tuple[Repository, Observation, ApiLedger, Standing | Absent | Damaged]:
         try:
@@ -278,6 +283,14 @@ def _likely_branches(ticket: TicketId, observation: Observation) -> list[str]:
         return []
     if isinstance(ticket, Child):
         return [child_branch(ticket)]
+async def _trunks_asked_for(
+    repo: Repository, standing: Standing | None, policy: Policy | None, observation: Observation
+) -> tuple[Branch, ...] | None:
+    if standing is None or policy is None or not asks_for_trunks(standing.record, observation, policy):
+        return None
+    return await standing_trunks(repo, policy)
+
+
     named = [b.name for b in observation.branches if ticket_of_branch(b.name) == issue.number]
     return list(dict.fromkeys([ticket_branch(issue.number, issue.title), *named]))
 

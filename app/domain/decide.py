@@ -10,6 +10,7 @@ Accepted losses: between two looks a projection may be old; it blocks a person a
 from collections.abc import Iterator
 
 from app.domain import gates, landing_steps, permits
+from app.domain.board import decide_board
 from app.domain.checkpoint_gap import overdue, telling
 from app.domain.child_changes import with_results
 from app.domain.drafts import decide_draft
@@ -286,6 +287,7 @@ def _upkeep(s: Situation) -> Iterator[Action]:
         decided = decide_draft(s.record, pull, s.head, s.policy.draft_label, now=s.now)
         yield from landing_steps.unless_conflicting(s, decided)
         yield from decide_metadata(s.record, pull, s.head, s.observation, s.policy)
+    yield from decide_board(s.record, s.observation, s.policy, s.trunks)
 
 
 def _known_pull(s: Situation) -> Pull | None:

@@ -24,6 +24,8 @@ from app.domain.record import Drafting, Record
 REFUSED_FOR = timedelta(days=1)
 """How long what GitHub refused is not tried again: a plan or a permission has to change first."""
 
+NO_DRAFTS = "the repository's plan has no draft PRs, so this one shows as ready while work goes on"
+
 _NO_OPINION = frozenset({"held", "exhausted"})
 """Statuses in which the PR stays as it is: nobody works on the ticket, and it waits for a person's word."""
 
@@ -52,8 +54,7 @@ def drafted_by(record: Record, pull: Pull) -> str | None:
 def decide_draft(
     record: Record, pull: Pull, head: Head, label: str | None, *, now: datetime
 ) -> Iterator[SetDraft | Note | AddLabels | RemoveLabel]:
-    """What is to be done about the draft state of the ticket's open PR, whose timeline was read. `label`: of the policy.
-    """
+    """What the draft state of the ticket's open PR needs; its timeline was read. `label`: the one the policy names."""
     ready = asked_state(record, head)
     if ready is None:
         return

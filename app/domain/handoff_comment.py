@@ -56,15 +56,18 @@ def render(
     stuck: Blocked | None = None,
     late: Overdue | None = None,
     blockers: tuple[Blocker, ...] = (),
+    known: tuple[str, ...] = (),
 ) -> str:
     """The comment's text. Prose is cut first where it grows too long, the checkpoint never. `stuck`: why the ticket
-    waits for a person; `late`: that its holder works on without saving; `blockers`: what is in its landing's way.
+    waits for a person; `late`: that its holder works on without saving; `blockers`: what is in its landing's way;
+    `known`: what its PR's readers should know besides.
     """
     machine = block(payload, seal)
     gap = (
         [f"**Not saved for too long**: {late.reason}. What was done since is lost if the agent stops."] if late else []
     )
-    parts = (_state(record, stuck), *gap, _table(record, head), *_landing(blockers), *_lists(record))
+    told = ["**Worth knowing**\n" + _bullets(list(known))] if known else []
+    parts = (_state(record, stuck), *gap, _table(record, head), *_landing(blockers), *told, *_lists(record))
     prose = "\n\n".join(part for part in parts if part)
     room = MAX_BYTES - len(machine.encode()) - len(marker_of(record.ticket_id)) - 8
     return f"{marker_of(record.ticket_id)}\n{cut(prose, room)}\n\n{machine}\n"

@@ -5,8 +5,8 @@ owners that CODEOWNERS of the base names for the changed files. What a person to
 put it there or somebody else. The title is a person's from the moment the PR stands.
 
 The base follows the recorded trunk. A person who edits it to another trunk moves the ticket there; to any other branch,
-it stays where they put it and does not land until the record's trunk changes or they edit it again. A PR stacked on
-another ticket's branch goes to the trunk when that ticket has landed.
+it stays where they put it and does not land until the record's trunk changes or they edit it again. Stacks are the
+subject of `stack_moves.py`.
 
 Accepted loss: who removes the linking line twice keeps it away; the first time it counts as an accident.
 """
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from app.domain.branches import ticket_of_branch
 from app.domain.drafts import asked_state
+from app.domain.fence_commit import MERGES
 from app.domain.fencing import Head
 from app.domain.linked_issue import linked_issue_of
 from app.domain.observation import Observation, Pull
@@ -22,7 +23,6 @@ from app.domain.plan import AddLabels, AskOwners, Assign, EditBase, LinkIssue, M
 from app.domain.policy import Policy
 from app.domain.pull_acts import latest, undone_by_others
 from app.domain.record import Record
-from app.domain.stack import HasLanded, stacking
 from app.domain.trunks import is_trunk
 
 MOST_ASSIGNEES = 10
@@ -90,17 +90,9 @@ def _base(
         return
     if not differs or base_moved_by(record, pull) is not None or observation.trunk is None:
         return
-    if ticket_of_branch(pull.base) is None:
+    # A merge that may still come goes first. Stacked on another ticket's branch: that is told where stacks are.
+    if ticket_of_branch(pull.base) is None and not any(p.kind in MERGES for p in record.open):
         yield EditBase(pull.number, pull.base, work.trunk, "the PR's base is not the recorded trunk")
-    elif _has_landed(pull.base, record, observation):
-        yield EditBase(pull.number, pull.base, work.trunk, "what the PR was stacked on has landed")
-
-
-def _has_landed(branch: str, record: Record, observation: Observation) -> bool:
-    """Whether the work of another ticket's branch is on the trunk: its PR was merged and no other is open."""
-    states = {p.state for p in observation.around.below if p.own_repository and p.head == branch}
-    landed = stacking(record.checkpoint, observation.around)
-    return states == {"MERGED"} or (isinstance(landed, HasLanded) and "OPEN" not in states)
 
 
 def _people(record: Record, pull: Pull, observation: Observation) -> Iterator[Assign]:

@@ -18,7 +18,8 @@ def noted(record: Record, action: Note | MoveTrunk | NotePredecessor, *, now: da
         return record.model_copy(update={"checkpoint": record.checkpoint.model_copy(update=pin)})
     if record.work is None:
         return record
-    moved = record.model_copy(update={"work": record.work.model_copy(update={"trunk": action.trunk})})
+    work = record.work.model_copy(update={"trunk": action.trunk, "base_sha": action.base_sha or record.work.base_sha})
+    moved = record.model_copy(update={"work": work})
     return moved.model_copy(update={"checkpoint": derived(moved, moved.checkpoint, now=now)})
 
 

@@ -196,10 +196,13 @@ class Note:
 
 @dataclass(frozen=True)
 class MoveTrunk:
-    """Write down that the ticket goes to another trunk: a person moved it on the board, or edited its PR's base."""
+    """Write down that the ticket goes to another trunk: a person moved it on the board, or edited its PR's base.
+    `base_sha`: where the work begins from now on, where nothing was published yet.
+    """
 
     trunk: str
     reason: str
+    base_sha: str | None = None
 
 
 @dataclass(frozen=True)

@@ -143,11 +143,28 @@ class LandingPolicy(_Part):
     )
 
 
+class StatusNames(_Part):
+    """What the field for the state says, by the ticket's status; nothing is written where there is no name."""
+
+    unclaimed: Name | None = Field(default=None, description="nobody holds it: just begun, or handed off")
+    working: Name | None = Field(default="In progress", description="an agent works on it, or takes it over")
+    waiting: Name | None = Field(default="In progress", description="an agent waits for an answer")
+    ready: Name | None = Field(default="In review", description="its work is finished and has not landed")
+    held: Name | None = Field(default=None, description="a person put it on hold")
+    exhausted: Name | None = Field(default=None, description="several attempts made no progress")
+    landed: Name | None = Field(default="Done", description="its work is on the trunk")
+    cancelled: Name | None = Field(default=None, description="a person ended it")
+    abandoned: Name | None = Field(default=None, description="it was too old to be taken up by itself")
+
+
 class ProjectPolicy(_Part):
     number: Annotated[int, Field(ge=1)] | None = Field(default=None, description="the organization's Project")
     status_field: Name = Field(default="Status", description="its field for the state of a ticket")
     priority_field: Name = Field(default="Priority", description="its field for the priority")
     release_field: Name = Field(default="Target release", description="its field for the target release")
+    status: StatusNames = Field(
+        default=StatusNames(), description="options of the status field by the ticket's status; case does not count"
+    )
 
 
 class LedgerPolicy(_Part):

@@ -191,12 +191,14 @@ class Board(Stored):
     """What is known of the ticket's line in the organization's Project. `release`: the target release as it was last
     acted on; None until it was seen. `status`: the option the App wanted last, and brought there or found there;
     `before`: what stood there then. `moved`: what a person set instead, which stands until the ticket's status changes.
+    `refused`: GitHub's words where it would not take the status.
     """
 
     release: str | None = None
     status: str | None = None
     before: str | None = None
     moved: str | None = None
+    refused: str | None = None
 
 
 class Projections(Stored):

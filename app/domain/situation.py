@@ -9,7 +9,7 @@ from app.domain.children import Seen, Unseen
 from app.domain.fencing import Head
 from app.domain.landing_evidence import LandingEvidence
 from app.domain.merge_seen import AfterMerge
-from app.domain.observation import Observation, Pull
+from app.domain.observation import Branch, Observation, Pull
 from app.domain.policy import Policy
 from app.domain.record import Record
 
@@ -18,7 +18,7 @@ from app.domain.record import Record
 class Situation:
     """All that a decision depends on. `tail`: commits of agents above the service's last seal. `landing` is read only
     where the ticket is to land now, `after_merge` where its PR was merged. `update`: the branch's head, where that is
-    the update which the App asked GitHub for.
+    the update which the App asked GitHub for. `trunks`: those that stand, where the board moved the ticket.
     """
 
     observation: Observation
@@ -32,6 +32,7 @@ class Situation:
     landing: LandingEvidence | None = None
     after_merge: AfterMerge | None = None
     update: str | None = None
+    trunks: tuple[Branch, ...] | None = None
 
     @property
     def now(self) -> datetime:

@@ -25,9 +25,11 @@ def choose_trunk(
     existing: Sequence[str],
     patterns: Sequence[str],
     default_branch: str,
+    released: str | None = None,
 ) -> Trunk | Blocked:
-    """The trunk the claim names, else the recorded one, else the only existing branch that the policy's `trunks`
-    match. The default branch is a trunk only where the policy names it letter by letter.
+    """The trunk the claim names, else the recorded one, else `released` (the one that the board's target release
+    names), else the only existing branch that the policy's `trunks` match. The default branch is a trunk only where the
+    policy names it letter by letter.
     """
     candidates = [name for name in dict.fromkeys(existing) if is_trunk(name, patterns, default_branch)]
     wanted, because = (requested, "the claim names it") if requested is not None else (recorded, "the record names it")
@@ -36,6 +38,8 @@ def choose_trunk(
             return Trunk(wanted, because)
         missing = "does not exist" if is_trunk(wanted, patterns, default_branch) else "is no trunk by the policy"
         return _unclear(f"the branch {wanted!r} {missing}", candidates)
+    if released is not None and released in candidates:
+        return Trunk(released, "the board's target release names it")
     if len(candidates) == 1:
         return Trunk(candidates[0], "the only branch that trunks in the policy match")
     count = "no existing branch matches" if not candidates else f"{len(candidates)} branches match"

@@ -7,6 +7,7 @@ unfinished or red, never neutral or skipped, because those pass a required check
 from dataclasses import dataclass
 from typing import Literal
 
+from app.domain.drafts import NO_DRAFTS
 from app.domain.external_id import parse
 from app.domain.fencing import AtPublished, Foreign, Head, Unheld
 from app.domain.landing_blocker import Blocker
@@ -81,6 +82,7 @@ def verdict_on(
             "success",
             f"Fenced: published by the holder of generation {record.generation}",
             f"Commit {head.sha} was published under the present lease. Status of the ticket: {record.status}."
+            + _without_drafts(record)
             + _validations(record, head.sha, observation)
             + _before_it_lands(blockers),
         )
@@ -91,6 +93,11 @@ def verdict_on(
         f"Generation {record.generation} is taking over",
         "A new agent holds the ticket and has not yet shown that its workspace is at this commit.",
     )
+
+
+def _without_drafts(record: Record) -> str:
+    said = record.projections.drafting.unsupported and record.status != "ready"
+    return f"\n\nThis is work in progress: {NO_DRAFTS}." if said else ""
 
 
 def _validations(record: Record, sha: str, observation: Observation) -> str:
