@@ -59,10 +59,10 @@ class View:
     heartbeat_at: datetime | None
     family: Family = field(default_factory=Family)
     landing: LandingLook = field(default_factory=LandingLook)
-
-    @property
     trunks: tuple[Branch, ...] | None = None
     """The trunks that stand, read only where the board moved the ticket to another release."""
+
+    @property
     def now(self) -> datetime:
         return self.observation.now
 
