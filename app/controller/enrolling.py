@@ -21,6 +21,7 @@ from app.domain.branch_clues import MOST_BLOCKING, Clues, Compared, NoCommonHist
 from app.domain.branches import ticket_of_branch
 from app.domain.derived import derived
 from app.domain.enrolment import NotEnrolled, enrolment
+from app.domain.external_id import parse
 from app.domain.missing_pull import Found, LeftAlone, NoTicket, NotStarted, Rebuilt, ToCompare, Uncertain, rebuild
 from app.domain.observation import Branch
 from app.domain.policy import Policy
@@ -28,6 +29,7 @@ from app.domain.record import Record, Work
 from app.domain.ticket_id import Child, number_of
 from app.domain.ticket_trailers import tickets_named_by
 from app.domain.trunks import is_trunk, literal_prefixes
+from app.github.checks import CheckRunWrite
 from app.github.history import Comparison
 from app.ledger.reading import Standing
 
@@ -57,6 +59,7 @@ class Enrolling:
         """
         allowed = enrolment(view.observation, policy)
         if isinstance(allowed, NotEnrolled):
+            await _show_that_it_is_none(view)
             return Ended(None, f"not a ticket any more: {allowed.reason}")
         work, pull = standing.record.work, standing.record.projections.pr_number
         if work is None or (view.observation.branch(work.branch) is None and pull is None):
@@ -116,6 +119,25 @@ class Enrolling:
             release=_release(view, policy),
             waits_for=tuple(waited),
         )
+
+
+async def _show_that_it_is_none(view: View) -> None:
+    """Its check stands in nobody's way any more; set to a value, so a late one is put right by the next look."""
+    title = "Not an agent ticket any more"
+    for run in view.observation.check_runs:
+        ours = any((p.ticket, p.generation) == (view.ticket, 0) for p in parse(run.external_id)[:1])
+        if ours and (run.conclusion, run.title) != ("success", title):
+            shown = CheckRunWrite(
+                head_sha=run.sha,
+                status="completed",
+                conclusion="success",
+                external_id=run.external_id,
+                title=title,
+                summary=f"Issue #{view.ticket} was a ticket because of its label or branch, and is none now. Nobody "
+                "ever claimed it, so Agent Recovery does nothing more here.",
+                completed_at=view.now,
+            )
+            await view.repo.update_check_run(run.id, shown)
 
 
 def _release(view: View, policy: Policy) -> Release | None:
