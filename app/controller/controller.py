@@ -36,6 +36,7 @@ from app.controller.reporting import Reporter
 from app.controller.round import Rounds
 from app.controller.stops import Stops
 from app.controller.sweep import Sweeper
+from app.controller.sweep_marks import SweepMarks
 from app.controller.turn import Ended
 from app.controller.view import NoIssue, Views
 from app.controller.turns import Turns
@@ -120,7 +121,8 @@ class Controller:
         )
         self._rounds = rounds
         self._rebuilding = Rebuilding(self._views, witnessing)
-        self._sweeper = Sweeper(github, self._views, pokes, Discovering(self._views, pokes, others))
+        discovering = Discovering(self._views, pokes, others)
+        self._sweeper = Sweeper(github, self._views, pokes, discovering, SweepMarks(database))
         self._loop = Loop(rounds, self._sweeper, pokes, clock, stops or Stops(database, writes=writes), workers)
 
     async def claim(self, owner: str, name: str, ticket: TicketId, request: ClaimRequest, login: str) -> Grant:
@@ -327,7 +329,7 @@ class Controller:
     async def start_up(self) -> None:
         """Poke every ticket in progress, whatever events were lost. Failures are logged; the sweep comes again."""
         try:
-            poked = await self._sweeper.sweep()
+            poked = await self._sweeper.start_up()
         except GitHubError as error:
             log.warning("start-up sweep not finished", error=str(error))
         else:

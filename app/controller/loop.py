@@ -5,6 +5,7 @@ after a run that ended.
 """
 
 import asyncio
+import random
 from datetime import datetime, timedelta
 from itertools import cycle
 
@@ -80,7 +81,7 @@ class Loop:
         extending = asyncio.create_task(self._extend(poke))
         try:
             with counting("loop"):
-                ended = await self._one(poke.key)
+                ended = await self._one(poke)
         except (Gone, Moved, Suspended) as error:
             log.info("key dropped", key=poke.key, error=str(error))
             return None
@@ -100,12 +101,12 @@ class Loop:
         log.info("round ended", key=poke.key, reason=ended.reason, again_at=shown)
         return again_at
 
-    async def _one(self, text: str) -> Ended:
-        key = parse_key(text)
+    async def _one(self, poke: Poke) -> Ended:
+        key = parse_key(poke.key)
         if not isinstance(key, InstallationKey) and (stopped := await self._stops.blocked(key.repository)) is not None:
             return Ended(self._clock() + AFTER_STOPPED, stopped.reason)
         if isinstance(key, TicketKey):
-            return await self._rounds.run(key)
+            return await self._rounds.run(key, await self._sweeper.handed(poke))
         if isinstance(key, RepositoryKey):
             owner, _, name = key.repository.partition("/")
             return await self.look_at_repository(owner, name)
@@ -146,7 +147,8 @@ class Loop:
     async def _sweep(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
             try:
-                await asyncio.wait_for(stop.wait(), SWEEP_EVERY_S)
+                # Never in step with other services that were started together.
+                await asyncio.wait_for(stop.wait(), SWEEP_EVERY_S * random.uniform(0.9, 1.1))
             except TimeoutError:
                 try:
                     await self._sweeper.sweep()

@@ -32,6 +32,10 @@ CLAIM = timedelta(seconds=20)
 """How long a claim lives unless extended. Below the promised 30 s, so that pollers have time to notice."""
 
 
+_NAMED_AT_ONCE = 500
+"""Keys in one statement: databases bound how many values one may have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Poke:
     """A key that this worker may run now."""
@@ -81,6 +85,16 @@ class PokeStore:
         await self._database.run(_poke, (keys, due_at or self._clock()))
         self.poked.set()
 
+    async def poke_at_once(self, *keys: str) -> dict[str, int]:
+        """Make the keys due now. Their rows' versions: a poke that is taken with the same version is this very one, and
+        nobody poked since.
+        """
+        if not keys:
+            return {}
+        versions = await self._database.run(_poke_at_once, (keys, self._clock()))
+        self.poked.set()
+        return versions
+
     async def take(self, worker: str, first: First = First.TICKETS) -> Poke | None:
         """Claim one key that is due, or whose claim has lapsed; None when there is nothing to do now. Of the keys that
         are due those of kind `first` come before the others, and then the one that waits longest.
@@ -121,9 +135,22 @@ def _poke(connection: Connection, items: Sequence[tuple[tuple[str, ...], datetim
         },
     )
     # In the order of keys: two processes that lock the same rows in different orders would deadlock.
-    rows = [{"key": key, "version": 1, "due_at": due_at} for key, due_at in sorted(due.items())]
+    # A new row's version is drawn, so that it is never mistaken for that of a row which stood here before.
+    rows = [{"key": key, "version": secrets.randbits(48), "due_at": due_at} for key, due_at in sorted(due.items())]
     connection.execute(statement, rows)
     return [None] * len(items)
+
+
+def _poke_at_once(
+    connection: Connection, items: Sequence[tuple[tuple[str, ...], datetime]]
+) -> Sequence[dict[str, int]]:
+    _poke(connection, items)
+    wanted = sorted({key for keys, _ in items for key in keys})
+    versions: dict[str, int] = {}
+    for start in range(0, len(wanted), _NAMED_AT_ONCE):
+        query = select(pokes.c.key, pokes.c.version).where(pokes.c.key.in_(wanted[start : start + _NAMED_AT_ONCE]))
+        versions |= {row.key: row.version for row in connection.execute(query)}
+    return [{key: versions[key] for key in keys} for keys, _ in items]
 
 
 def _take(connection: Connection, items: Sequence[tuple[str, First, datetime, datetime]]) -> Sequence[Poke | None]:

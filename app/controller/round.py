@@ -67,7 +67,7 @@ from app.domain.record import Permit, PermitKind, Record
 from app.domain.refs import names_above
 from app.domain.settling import Made, NotSent, Result, Unknown, settle
 from app.domain.situation import Situation
-from app.github.refs import RefUpdate
+from app.github.refs import RefUpdate, RefValue
 from app.ledger.api import Lost, Undecided
 from app.ledger.reading import Standing
 
@@ -112,12 +112,15 @@ class Rounds:
         self._enrolling = Enrolling(views, journal, reporter)
         self._others = others
 
-    async def run(self, key: TicketKey) -> Ended:
-        """Bring one ticket to where it should be. Raises GitHubError where GitHub does not answer."""
+    async def run(self, key: TicketKey, refs: Sequence[RefValue] | None = None) -> Ended:
+        """Bring one ticket to where it should be. `refs`: those of its ledgers, where they were read a moment ago.
+        Raises GitHubError where GitHub does not answer.
+        """
         owner, _, name = key.repository.partition("/")
         last, losses = "nothing happened", 0
         for _ in range(MAX_TURNS):
-            view = await self._views.look(owner, name, key.ticket)
+            view = await self._views.look(owner, name, key.ticket, refs)
+            refs = None
             with self._authors.run() as author:
                 outcome = await self._turn(view, author)
             if isinstance(outcome, Ended):

@@ -1,82 +1,148 @@
-"""Sweeps: what happens when no event came. Level-triggered: every active ticket is poked, so lost events lose nothing.
+"""Sweeps: what happens when no event came. Level-triggered: what differs from what the last sweep saw is poked, so lost
+events lose nothing, and every ticket is looked at from time to time because no glance shows everything.
 
-Start-up reads the installations, their repositories and the active index of each, and nothing else: the cost follows
-tickets in progress, never finished ones (the second specification, 40.3). Those are only looked at by the pruning, once
-a day.
+Start-up pokes all tickets in progress. It reads the installations, their repositories and each one's refs and open pull
+requests, and nothing of finished tickets: the cost follows tickets in progress (the second specification, 40.3). Ended
+ones are only looked at by the pruning, once a day.
 """
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import count
 
 import structlog
 
 from app.controller.discovering import Discovering
-from app.controller.pokes import PokeStore
+from app.controller.glancing import Glanced, glance_at, names_of
+from app.controller.pokes import Poke, PokeStore
 from app.controller.pruning import Pruner
+from app.controller.sweep_marks import Seen, SweepMarks, Swept
 from app.controller.turn import Ended
 from app.controller.view import Gone, Views
+from app.domain.glance import Mark, differing, longest_unseen, marks
 from app.domain.keys import RepositoryKey, TicketKey, is_repository_name
+from app.domain.ticket_id import TicketId, by_number
 from app.github.budget import counting
 from app.github.client import GitHub, RepositoryName
 from app.github.errors import GitHubError, Moved, Suspended
+from app.github.refs import RefValue
+from app.github.repository import Repository
+
+AT_ONCE = 100
+"""Tickets of one sweep that are due at once; more of them follow one a second, so that a start with thousands of
+tickets, or with hundreds of repositories, spends no hour's budget in a minute.
+"""
+APART = timedelta(seconds=1)
+HANDED_FOR = timedelta(seconds=10)
+"""How long what was read for many rounds together may be used: an agent's pushes to the ledger tell nobody."""
+MOST_HANDED = 1000
 
 log = structlog.get_logger()
 
 
-class Sweeper:
-    """Pokes every ticket in progress of every repository the App is installed on."""
+@dataclass(frozen=True)
+class _Handed:
+    """Refs that were read for a poke, once they are there. `version`: that poke's."""
 
-    def __init__(self, github: GitHub, views: Views, pokes: PokeStore, discovering: Discovering) -> None:
+    version: int
+    at: datetime
+    values: asyncio.Future[Sequence[RefValue] | None]
+
+
+@dataclass(frozen=True)
+class _SweptNow:
+    """How many tickets were poked, which are in progress, and whether anything that is no ticket's differs."""
+
+    poked: int
+    active: tuple[TicketId, ...]
+    others_differ: bool
+
+
+Choice = Callable[[Swept | None, Glanced, Sequence[TicketId]], set[TicketId]]
+"""Which tickets to look at: what the last sweep saw, what is seen now, and the tickets that differ."""
+
+
+class Sweeper:
+    """Pokes tickets of every repository the App is installed on."""
+
+    def __init__(
+        self, github: GitHub, views: Views, pokes: PokeStore, discovering: Discovering, kept: SweepMarks
+    ) -> None:
         self._github = github
         self._views = views
         self._pokes = pokes
+        self._marks = kept
         self._pruner = Pruner(views, pokes)
         self._discovering = discovering
+        self._handed: dict[str, _Handed] = {}
 
-    async def sweep(self) -> int:
+    async def start_up(self) -> int:
         """Poke all active tickets; returns how many. A repository or installation that does not answer (suspended,
         gone) is passed over and logged: it must not stop the others.
         """
-        poked = 0
+        return await self._everywhere(self._all_of)
+
+    async def sweep(self) -> int:
+        """Poke the tickets that differ from what the last sweep saw; returns how many. Others' trouble stops it no more
+        than the start.
+        """
+        return await self._everywhere(self._changed_in)
+
+    async def sweep_installation(self, installation: int) -> int:
+        """Poke the active tickets of all repositories of an installation that came, or came back; returns how many. A
+        repository that does not answer is passed over; raises GitHubError where the installation does not.
+        """
+        return await self._installation(installation, self._all_of, count())
+
+    async def bring_right(self, owner: str, name: str) -> Ended:
+        """Poke the tickets of one repository that differ from what was last seen, and answer for its pull requests of
+        nobody. Raises GitHubError where it does not answer, Gone where it is not there.
+        """
+        if not is_repository_name(f"{owner}/{name}"):
+            return Ended(None, "no repository has such a name")
+        swept = await self._swept(owner, name, count(), _to_look_at)
+        ended = await self._discovering.bring_right(owner, name, swept.active)
+        return Ended(ended.again_at, f"{swept.poked} tickets were poked; {ended.reason}")
+
+    async def handed(self, poke: Poke) -> Sequence[RefValue] | None:
+        """The ledger's refs as they were read after this very poke, if that is all that poked the ticket: nothing that
+        somebody tells us of can have happened since. None where the round has to read them itself.
+        """
+        handed = self._handed.pop(poke.key, None)
+        if handed is None or handed.version != poke.version or self._views.now() > handed.at + HANDED_FOR:
+            return None
+        return await handed.values
+
+    async def _everywhere(self, one: Callable[[str, str, "count[int]"], Awaitable[int]]) -> int:
+        poked, places = 0, count()
         with counting("sweep"):
             for installation in await self._github.installations():
                 if installation.suspended:
                     log.info("installation suspended", installation=installation.id)
                     continue
                 try:
-                    poked += await self.sweep_installation(installation.id)
+                    poked += await self._installation(installation.id, one, places)
                 except GitHubError as error:
                     log.warning("installation not swept", installation=installation.id, error=str(error))
         return poked
 
-    async def sweep_installation(self, installation: int) -> int:
-        """Poke the active tickets of all repositories of an installation; returns how many. A repository that does not
-        answer is passed over; raises GitHubError where the installation does not.
-        """
+    async def _installation(
+        self, installation: int, one: Callable[[str, str, "count[int]"], Awaitable[int]], places: "count[int]"
+    ) -> int:
         repositories = await self._github.installation_repositories(installation)
-        return sum([await self._sweep_one(repository) for repository in repositories])
+        return sum([await self._apart(repository, one, places) for repository in repositories])
 
-    async def sweep_repository(self, owner: str, name: str) -> int:
-        """Poke the active tickets of one repository, and the Issues that are tickets without anybody's claim; returns
-        how many. Raises GitHubError where it does not answer, Gone where it is not there.
-        """
-        full_name = f"{owner}/{name}"
-        if not is_repository_name(full_name):
-            return 0
-        tickets = await self._views.active_tickets(owner, name)
-        await self._pokes.poke(*(str(TicketKey(full_name, ticket)) for ticket in tickets))
-        return len(tickets) + await self._discovering.sweep(owner, name, tickets)
-
-    async def bring_right(self, owner: str, name: str) -> Ended:
-        """The same for one repository, and answer for its pull requests of nobody. Raises as `sweep_repository`."""
-        if not is_repository_name(f"{owner}/{name}"):
-            return Ended(None, "no repository has such a name")
-        tickets = await self._views.active_tickets(owner, name)
-        await self._pokes.poke(*(str(TicketKey(f"{owner}/{name}", ticket)) for ticket in tickets))
-        ended = await self._discovering.bring_right(owner, name, tickets)
-        return Ended(ended.again_at, f"{len(tickets)} tickets in progress were poked; {ended.reason}")
-
-    async def _sweep_one(self, repository: RepositoryName) -> int:
+    async def _apart(
+        self,
+        repository: RepositoryName,
+        one: Callable[[str, str, "count[int]"], Awaitable[int]],
+        places: "count[int]",
+    ) -> int:
         full_name = f"{repository.owner}/{repository.name}"
         try:
-            poked = await self.sweep_repository(repository.owner, repository.name)
+            poked = await one(repository.owner, repository.name, places)
             return poked + await self._pruner.daily(repository.owner, repository.name)
         except GitHubError as error:
             log.warning("repository not swept", repository=full_name, error=str(error))
@@ -84,3 +150,74 @@ class Sweeper:
                 # The loop looks at it by itself, ever more rarely: not only at the next sweep.
                 await self._pokes.poke(str(RepositoryKey(full_name)))
             return 0
+
+    async def _all_of(self, owner: str, name: str, places: "count[int]") -> int:
+        """Everything of a repository."""
+        swept = await self._swept(owner, name, places, lambda last, seen, differ: {*differ, *seen.glance.ledgers})
+        return swept.poked + await self._discovering.sweep(owner, name, swept.active)
+
+    async def _changed_in(self, owner: str, name: str, places: "count[int]") -> int:
+        """What differs. What is no ticket's is looked through only where something of that differs, too."""
+        swept = await self._swept(owner, name, places, _to_look_at)
+        return swept.poked + (await self._discovering.sweep(owner, name, swept.active) if swept.others_differ else 0)
+
+    async def _swept(self, owner: str, name: str, places: "count[int]", choose: Choice) -> _SweptNow:
+        if not is_repository_name(f"{owner}/{name}"):
+            return _SweptNow(0, (), False)
+        repo, _ = await self._views.ledger(owner, name)
+        last = await self._marks.last(repo.id)
+        seen = await glance_at(repo, last, self._views.now())
+        before: Mapping[TicketId, Mark] = last.marks if last is not None else {}
+        now = marks(seen.glance, seen.scope, before)
+        chosen = choose(last, seen, differing(before, now))
+        await self._poke(repo, chosen | seen.ended, places)
+        await self._pokes.poke(*_keys_elsewhere(seen))
+        await self._marks.keep(_seen(repo, seen, now, chosen, before))
+        others_differ = last is None or last.base.others != seen.base.others
+        return _SweptNow(len(chosen | seen.ended), tuple(seen.glance.ledgers), others_differ)
+
+    async def _poke(self, repo: Repository, tickets: set[TicketId], places: "count[int]") -> None:
+        """The first of a sweep at once, and what their rounds need first is read for all of them together."""
+        keys = {str(TicketKey(repo.full_name, ticket)): ticket for ticket in sorted(tickets, key=by_number)}
+        turns = {key: next(places) for key in keys}
+        now = self._views.now()
+        for key, turn in turns.items():
+            if turn >= AT_ONCE:
+                await self._pokes.poke(key, due_at=now + APART * (turn - AT_ONCE))
+        soon = [key for key, turn in turns.items() if turn < AT_ONCE]
+        versions = await self._pokes.poke_at_once(*soon)
+        if len(soon) < 2:
+            return
+        reading: asyncio.Future[Sequence[RefValue] | None] = asyncio.get_running_loop().create_future()
+        if len(self._handed) > MOST_HANDED:
+            self._handed.clear()
+        self._handed |= {key: _Handed(version, now, reading) for key, version in versions.items()}
+        try:
+            reading.set_result(await repo.refs_below(*names_of(keys[key] for key in soon)))
+        except GitHubError as error:
+            log.info("the ledgers' refs are read one by one", repository=repo.full_name, error=str(error))
+        finally:
+            if not reading.done():
+                reading.set_result(None)
+
+
+def _to_look_at(last: Swept | None, seen: Glanced, differ: Sequence[TicketId]) -> set[TicketId]:
+    if last is None or last.base.policy != seen.base.policy:
+        return {*differ, *seen.glance.ledgers}
+    active = {ticket: moment for ticket, moment in last.looked_at.items() if ticket in seen.glance.ledgers}
+    return {*differ, *longest_unseen(active, seen.at)}
+
+
+def _keys_elsewhere(seen: Glanced) -> list[str]:
+    return [str(TicketKey(name, number)) for name, number in sorted(seen.elsewhere) if is_repository_name(name)]
+
+
+def _seen(
+    repo: Repository,
+    seen: Glanced,
+    now: Mapping[TicketId, Mark],
+    poked: set[TicketId],
+    before: Mapping[TicketId, Mark],
+) -> Seen:
+    gone = frozenset(before.keys() - now.keys())
+    return Seen(repo.id, seen.at, seen.base, now, frozenset(poked & now.keys()), gone)

@@ -1,6 +1,7 @@
 """One look at a ticket: GitHub's state, the ledger, the policy, and whether the ledger may be acted on at all."""
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -32,6 +33,7 @@ from app.domain.ticket_id import Child, TicketId, by_number, number_of
 from app.github.client import GitHub
 from app.github.errors import Moved, NotFound
 from app.github.history import Comparison
+from app.github.refs import RefValue
 from app.github.repository import Repository
 from app.ledger.api import ApiLedger
 from app.ledger.reading import Absent, Damaged, LedgerCache, Standing
@@ -99,13 +101,14 @@ class Views:
         self._interests = Interests()
         self._policies = Policies()
 
-    async def look(self, owner: str, name: str, ticket: TicketId) -> View:
-        """Read the ledger and GitHub's state, in a number of requests that depends on neither's age or size.
+    async def look(self, owner: str, name: str, ticket: TicketId, refs: Sequence[RefValue] | None = None) -> View:
+        """Read the ledger and GitHub's state, in a number of requests that depends on neither's age or size. `refs`:
+        those of the ticket's ledgers, where they were read a moment ago.
 
         The ledger is read first, because it names the branch to look at. Raises GitHubError where GitHub does not
         answer: half a look is no look.
         """
-        repo, observation, ledger, reading = await self._found(owner, name, ticket)
+        repo, observation, ledger, reading = await self._found(owner, name, ticket, refs)
         policy = await self._policies.in_force(repo, observation)
         if policy.policy is not None and policy.policy.ledger.namespace != ledger.refs.namespace:
             ledger = self._ledger(repo, LedgerRefs(policy.policy.ledger.namespace))
@@ -148,7 +151,7 @@ class Views:
         try:
             repo = await self._github.repository(owner, name)
             ledger = self.ledger_of(repo)
-            reading = await ledger.read(ticket)
+            reading = await ledger.read(ticket, refs)
         except (NotFound, Moved) as missing:
             raise Gone(missing.message, status=missing.status, route=missing.route) from missing
         try:

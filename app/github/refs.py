@@ -101,9 +101,7 @@ class Refs(RepositoryAccess):
         elif first.has_next_page and (goes_on or names != sorted(names)):
             further = await self.matching_refs(f"{name}.")
             values_read = [*(value for value in values_read if not value.name.startswith(f"{name}.")), *further]
-        below = next((Occupied(value.name) for value in values_read if value.name.startswith(f"{name}/")), None)
-        place = next((value for value in values_read if value.name == name), below)
-        return place, tuple(value for value in values_read if value.name.startswith(f"{name}."))
+        return placed(name, values_read)
 
     async def find_branches(self, prefix: str) -> list[Branch]:
         """Branches whose name starts with `prefix`."""
@@ -182,6 +180,13 @@ class Refs(RepositoryAccess):
     @property
     def _git_url(self) -> str:
         return self.clone_url
+
+
+def placed(name: str, values: Sequence[RefValue]) -> tuple[RefValue | Occupied | None, tuple[RefValue, ...]]:
+    """What stands at exactly this name among the refs that begin with it, and those whose name goes on with a dot."""
+    below = next((Occupied(value.name) for value in values if value.name.startswith(f"{name}/")), None)
+    place = next((value for value in values if value.name == name), below)
+    return place, tuple(value for value in values if value.name.startswith(f"{name}."))
 
 
 def _check(updates: Sequence[RefUpdate]) -> None:

@@ -13,6 +13,7 @@ from app.github.merged_pulls import MergedPulls
 from app.github.merging import Merging
 from app.github.metadata import Metadata
 from app.github.objects import Objects
+from app.github.overview import Overviews
 from app.github.policy_history import PolicyHistories
 from app.github.project_fields import ProjectFields
 from app.github.pull_edits import PullEdits
@@ -36,6 +37,7 @@ class Repository(
     Metadata,
     CodeOwners,
     ProjectFields,
+    Overviews,
     Comments,
     Issues,
     Checks,

@@ -6,7 +6,7 @@ was judged once, sound or damaged, is kept by its SHA and is not read again.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -15,7 +15,7 @@ from app.domain.record import Record
 from app.domain.refs import LedgerRefs, Place
 from app.domain.ticket_id import Child, TicketId, by_number
 from app.github.errors import NotFound, ServerError
-from app.github.refs import Occupied, RefValue
+from app.github.refs import Occupied, RefValue, placed
 from app.github.repository import Repository
 from app.ledger.chain import read_chain
 from app.ledger.codec import Entry, NewerSchema, Unreadable
@@ -23,8 +23,8 @@ from app.ledger.moving import RefusedUpdates
 from app.ledger.seals import LeaseSeal, PublicKeys, SecretsOfTicket
 from app.ledger.verify import Misplaced, Sound, Tampered, is_newborn, place_is_sound, verify_tail
 
-KEPT = 512
-"""Judged heads in the cache."""
+KEPT = 2048
+"""Judged heads in the cache: more than one for each ticket in progress of a large repository."""
 EARLIER = 128
 """SHAs kept of what lies below a verified tail."""
 MOST_UNLISTED = 24
@@ -122,15 +122,16 @@ class LedgerReader:
         listed = [(t, v.sha) for t, v in found if t is not None and v.name == self.refs.at(place, t)]
         return sorted(listed, key=lambda pair: by_number(pair[0]))
 
-    async def read(self, ticket: TicketId) -> Standing | Absent | Damaged:
+    async def read(self, ticket: TicketId, seen: Sequence[RefValue] | None = None) -> Standing | Absent | Damaged:
         """The ticket's ledger as it stands now: two requests where its head is known already, one more where not.
+        `seen`: all refs that begin with the ticket's names, where they were read a moment ago; then two less.
 
         A ledger can be moved between the two looks at its places, so that it shows in both or in none, and a new commit
         can show later than its ref; only what shows twice in the same way is believed of those: between two looks a
         ticket may have been born, and then each of them shows something else that never was. Raises GitHubError where
         GitHub does not answer, and where no two looks agree.
         """
-        found = await self._look(ticket)
+        found = await (self._look(ticket) if seen is None else self._seen(ticket, seen))
         for _ in range(LOOKS - 1):
             if not isinstance(found, _Doubtful):
                 return found
@@ -156,8 +157,18 @@ class LedgerReader:
         return replace(_standing(known, to, unborn=is_newborn(entry)), children=children)
 
     async def _look(self, ticket: TicketId) -> Standing | Damaged | _Doubtful:
-        names = (self.refs.active(ticket), self.refs.done(ticket))
-        seen = await asyncio.gather(*(self._repo.place_and_branches_of_ref(name) for name in names))
+        seen = await asyncio.gather(*(self._repo.place_and_branches_of_ref(name) for name in self._names(ticket)))
+        return await self._at_places(ticket, seen)
+
+    async def _seen(self, ticket: TicketId, values: Sequence[RefValue]) -> Standing | Damaged | _Doubtful:
+        return await self._at_places(ticket, [placed(name, values) for name in self._names(ticket)])
+
+    def _names(self, ticket: TicketId) -> tuple[str, str]:
+        return self.refs.active(ticket), self.refs.done(ticket)
+
+    async def _at_places(
+        self, ticket: TicketId, seen: Sequence[tuple[RefValue | Occupied | None, tuple[RefValue, ...]]]
+    ) -> Standing | Damaged | _Doubtful:
         occupied = next((place for place, _ in seen if isinstance(place, Occupied)), None)
         if occupied is not None:
             reason = f"the ref {occupied.by} stands where the ledger belongs and has to be deleted"

@@ -162,9 +162,18 @@ async def test_a_settled_poke_cannot_end_a_later_run(store):
     await store.settle(first, None)
     await store.poke(KEY)
     second = await taken(store)
-    assert second.version == first.version, "the row is new, so only the claim tells them apart"
+    assert second.version != first.version
     assert await store.settle(first, None) is Settlement.CLAIM_LOST
     assert await store.settle(second, None) is Settlement.DONE
+
+
+async def test_a_poke_at_once_is_told_from_every_other(store):
+    told = await store.poke_at_once(KEY, "octo-org/demo")
+    assert (await taken(store)).version in told.values()
+    await store.poke(*told)
+    again = await taken(store)
+    assert again.version != told[again.key]
+    assert await store.poke_at_once() == {}
 
 
 async def test_many_keys_in_one_poke(store):

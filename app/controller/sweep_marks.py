@@ -1,0 +1,124 @@
+"""What the last sweep of a repository saw, kept so that the next one looks only at what differs.
+
+A memory and no authority: losing it has every ticket looked at once. It is written after the pokes that follow from it
+are durable, so a sweep that dies in between is done again and loses nothing; of two sweeps at once each pokes what it
+finds different, and the later one's marks stay.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy import Connection, delete, select
+
+from app.controller.database import Database, insert_into
+from app.controller.tables import sweep_marks, swept
+from app.domain.glance import Mark
+from app.domain.ticket_id import TicketId, ticket_id
+
+_AT_ONCE = 200
+"""Rows in one statement: databases bound how many values one may have."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """What holds for the whole repository: the head of its default branch, which version of the policy lies there
+    (empty: no file), and a digest of everything that is no ticket's.
+    """
+
+    head: str
+    policy: str
+    others: str
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The last sweep of a repository: when it began, by GitHub's time, and each ticket's mark with the last time it was
+    poked for it.
+    """
+
+    at: datetime
+    base: Base
+    marks: Mapping[TicketId, Mark] = field(default_factory=dict)
+    looked_at: Mapping[TicketId, datetime] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a sweep saw, to be kept. `poked`: the tickets it had looked at; `gone`: those it knows nothing of any
+    more.
+    """
+
+    repository_id: int
+    at: datetime
+    base: Base
+    marks: Mapping[TicketId, Mark]
+    poked: frozenset[TicketId]
+    gone: frozenset[TicketId]
+
+
+class SweepMarks:
+    """The marks in the service's database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def last(self, repository_id: int) -> Swept | None:
+        """What the last sweep saw; None before the first one."""
+        return await self._database.run(_last, repository_id)
+
+    async def keep(self, seen: Seen) -> None:
+        """Durable on return. Only the marks of tickets that were poked are written: no other can have changed."""
+        await self._database.run(_keep, seen)
+
+
+def _last(connection: Connection, items: Sequence[int]) -> Sequence[Swept | None]:
+    return [_last_of(connection, repository) for repository in items]
+
+
+def _last_of(connection: Connection, repository: int) -> Swept | None:
+    sweep = connection.execute(select(swept).where(swept.c.repository_id == repository)).first()
+    if sweep is None:
+        return None
+    marks: dict[TicketId, Mark] = {}
+    looked_at: dict[TicketId, datetime] = {}
+    for row in connection.execute(select(sweep_marks).where(sweep_marks.c.repository_id == repository)):
+        ticket = ticket_id(row.ticket)
+        if ticket is not None:
+            marks[ticket] = Mark(row.seen, row.merge_state, row.touched)
+            looked_at[ticket] = row.looked_at
+    return Swept(sweep.swept_at, Base(sweep.head, sweep.policy, sweep.others), marks, looked_at)
+
+
+def _keep(connection: Connection, items: Sequence[Seen]) -> Sequence[None]:
+    for seen in items:
+        _keep_one(connection, seen)
+    return [None] * len(items)
+
+
+def _keep_one(connection: Connection, seen: Seen) -> None:
+    names = ("repository_id", "ticket")
+    insert = insert_into(connection, sweep_marks)
+    values = {name: insert.excluded[name] for name in ("seen", "merge_state", "touched", "looked_at")}
+    rows = [
+        {
+            "repository_id": seen.repository_id,
+            "ticket": str(ticket),
+            "seen": seen.marks[ticket].seen,
+            "merge_state": seen.marks[ticket].merge_state,
+            "touched": seen.marks[ticket].touched,
+            "looked_at": seen.at,
+        }
+        for ticket in sorted(seen.poked & seen.marks.keys(), key=str)
+    ]
+    if rows:
+        connection.execute(insert.on_conflict_do_update(index_elements=names, set_=values), rows)
+    gone = sorted(str(ticket) for ticket in seen.gone)
+    for start in range(0, len(gone), _AT_ONCE):
+        named = sweep_marks.c.ticket.in_(gone[start : start + _AT_ONCE])
+        connection.execute(delete(sweep_marks).where(sweep_marks.c.repository_id == seen.repository_id, named))
+    sweep = insert_into(connection, swept)
+    moved = {name: sweep.excluded[name] for name in ("swept_at", "head", "policy", "others")}
+    base = {"head": seen.base.head, "policy": seen.base.policy, "others": seen.base.others}
+    row = {"repository_id": seen.repository_id, "swept_at": seen.at, **base}
+    connection.execute(sweep.on_conflict_do_update(index_elements=["repository_id"], set_=moved), [row])
