@@ -5,9 +5,9 @@ default branch, and only while its file cannot be used.
 from collections import OrderedDict
 
 from app.domain.observation import Observation
-from app.domain.policy import PATH
+from app.domain.policy import PATH, Policy
 from app.domain.policy_in_force import InForce, OlderPolicy, PolicyVersion, last_valid
-from app.domain.policy_text import read_policy
+from app.domain.policy_text import PolicyReading, read_policy
 from app.github.policy_history import NOT_TEXT, TEXTS_AT_ONCE, FileAt
 from app.github.repository import Repository
 
@@ -21,9 +21,16 @@ class Policies:
 
     def __init__(self) -> None:
         self._found: OrderedDict[int, tuple[str, OlderPolicy | None]] = OrderedDict()
+        self._assumed: dict[int, Policy] = {}
+
+    def assume(self, repository_id: int, policy: Policy) -> None:
+        """Take this for the policy in force from now on."""
+        self._assumed[repository_id] = policy
 
     async def in_force(self, repo: Repository, observation: Observation) -> InForce:
         """The policy in force at this look. Raises GitHubError where GitHub does not answer."""
+        if repo.id in self._assumed:
+            return InForce(PolicyReading(self._assumed[repo.id]))
         reading = read_policy(observation.policy_text)
         head = observation.default_head
         if reading.policy is not None or observation.policy_text is None or head is None:

@@ -166,6 +166,10 @@ class Views:
         """The policy in force in a repository that was looked at as a whole. Raises GitHubError."""
         return await self._policies.in_force(repo, shown)
 
+    def assume(self, repo: Repository, policy: Policy) -> None:
+        """Look from now on as if this were the policy in force in a repository."""
+        self._policies.assume(repo.id, policy)
+
     def now(self) -> datetime:
         """The present moment by the clock that follows GitHub's."""
         return self._github.clock.now()

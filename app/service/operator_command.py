@@ -12,6 +12,7 @@ from typing import NoReturn, TypeVar
 import typer
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.controller.view import Gone
 from app.domain.outcome import Code, Exit, Refused, exit_code
 from app.domain.plain_text import one_line
 from app.domain.ticket_id import TicketId, ticket_id
@@ -69,6 +70,9 @@ def with_parts(work: Callable[[Parts], Awaitable[T]], as_json: bool) -> T:
     except Refused as refused:
         blocked = refused.blocked
         stop(exit_code(blocked.code), blocked.code.value, blocked.reason, blocked.remedy, as_json)
+    except Gone as missing:
+        words = f"there is no such repository, or the App is not installed there ({one_line(missing.message)})"
+        stop(Exit.USAGE, Code.NOT_FOUND.value, words, "check the name, or install the App there", as_json)
     except GitHubError as error:
         stop(Exit.UNAVAILABLE, Code.UNAVAILABLE.value, one_line(str(error)), "run the same command again", as_json)
     except SQLAlchemyError as error:

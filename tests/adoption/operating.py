@@ -39,6 +39,8 @@ class Operator:
             "AGENT_RECOVERY_DATABASE_URL": f"sqlite:///{self.database}",
             "AGENT_RECOVERY_PUBLIC_URL": "https://recovery.example.com",
         }
+        # The logs are the whole process's: a command that sets them up in this one would take the tests' away.
+        monkeypatch.setattr("app.service.operator_command.set_up_logs", lambda: None)
         for name, value in settings.items():
             monkeypatch.setenv(name, value)
 

@@ -1,0 +1,41 @@
+"""What the operator does to a repository as a whole: plan, propose a policy, take everything away again.
+
+It runs beside the service, on its database, with looks of its own.
+"""
+
+from collections.abc import Collection
+
+from app.controller.clock import Clock
+from app.controller.database import Database
+from app.controller.enrolling import Enrolling
+from app.controller.heartbeats import Heartbeats
+from app.controller.journal import Journal
+from app.controller.keyring import Keyring
+from app.controller.planning import MOST_LOOKED_AT, Planning, Progress
+from app.controller.project import Projector
+from app.controller.reporting import Reporter
+from app.controller.stops import Stops
+from app.controller.view import Views
+from app.controller.witnesses import Witnesses
+from app.controller.witnessing import Witnessing
+from app.domain.intended import RepositoryPlan
+from app.domain.policy import Mode
+from app.github.budget import counting
+from app.github.client import GitHub
+
+
+class Adoption:
+    """The operator's commands about repositories."""
+
+    def __init__(self, *, github: GitHub, database: Database, keys: Keyring, clock: Clock, stops: Stops) -> None:
+        witnessing = Witnessing(Witnesses(database), keys)
+        self._stops = stops
+        self._views = Views(github, keys, Heartbeats(database, clock), witnessing)
+        self._planning = Planning(self._views, Enrolling(self._views, Journal(witnessing), Reporter(Projector(keys))))
+
+    async def plan(
+        self, owner: str, name: str, modes: Collection[Mode], progress: Progress, *, most: int = MOST_LOOKED_AT
+    ) -> RepositoryPlan:
+        """What each of these modes would do; nothing is written. Raises GitHubError."""
+        with counting("plan"), self._stops.only_looking():
+            return await self._planning.plan(owner, name, modes, progress, most=most)

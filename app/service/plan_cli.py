@@ -1,0 +1,123 @@
+"""`agent-recovery plan`: what each mode would do in a repository, and why. It reads, and writes nothing."""
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from app.controller.planning import MOST_LOOKED_AT
+from app.domain.intended import Intended, RepositoryPlan, Step
+from app.domain.policy import Mode
+from app.service.adopting import adoption_of
+from app.service.operator_command import repository_named, with_parts
+
+app = typer.Typer(help="What the App would do in a repository.")
+
+SHOWN = 20
+"""Things left alone for one and the same reason that are named one by one."""
+
+
+@app.command()
+def plan(
+    repository: Annotated[str, typer.Option("--repo", metavar="OWNER/NAME", help="The repository.")],
+    mode: Annotated[list[Mode] | None, typer.Option("--mode", help="Only this mode; may be given again.")] = None,
+    most: Annotated[int, typer.Option(min=1, max=5000, help="Tickets to look at, a few requests each.")] = (
+        MOST_LOOKED_AT
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="The outcome as one JSON object.")] = False,
+) -> None:
+    """Show what each mode would do in a repository now, and why, without doing any of it.
+
+    Works without a policy file, with the defaults. Settings come from the environment as for `serve`.
+    """
+    owner, name = repository_named(repository, as_json)
+    modes = tuple(dict.fromkeys(mode)) if mode else tuple(Mode)
+    progress = _Progress()
+    made = with_parts(lambda parts: adoption_of(parts).plan(owner, name, modes, progress, most=most), as_json)
+    progress.end()
+    if as_json:
+        typer.echo(json.dumps(_told(made), indent=2))
+        return
+    for line in _lines(made):
+        typer.echo(line)
+
+
+class _Progress:
+    """Says on stderr how far it is, at most once a second, and not before the second one."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + 1.0
+        self._shown = False
+
+    def __call__(self, done: int, total: int, what: str) -> None:
+        if time.monotonic() < self._next:
+            return
+        self._next, self._shown = time.monotonic() + 1.0, True
+        words = f"reading {what} ({done} of {total} looked at)" if total else f"reading {what}"
+        end = "\r" if sys.stderr.isatty() else "\n"
+        print(f"{words:<70}"[:78], end=end, file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self._shown and sys.stderr.isatty():
+            print(" " * 78, end="\r", file=sys.stderr, flush=True)
+
+
+def _told(made: RepositoryPlan) -> dict[str, Any]:
+    return {
+        "repository": made.repository,
+        "mode_now": made.mode_now,
+        "policy": made.policy,
+        "problems": list(made.problems),
+        "clamps": list(made.clamps),
+        "found": dict(made.found),
+        "unread": list(made.unread),
+        "written": False,
+        "modes": {mode: [_told_one(intended) for intended in things] for mode, things in made.modes.items()},
+    }
+
+
+def _told_one(intended: Intended) -> dict[str, Any]:
+    steps = [{"action": s.name, **s.details, "reason": s.reason} for s in intended.steps]
+    told: dict[str, Any] = {"thing": intended.thing, "actions": steps, "reason": intended.reason}
+    return told if intended.claim is None else told | {"claim": intended.claim}
+
+
+def _lines(made: RepositoryPlan) -> Iterator[str]:
+    now = made.mode_now or "none, so nothing is written"
+    yield f"{made.repository}: mode now: {now}"
+    yield f"Values of the policy: {made.policy}."
+    yield from (f"  wrong: {problem}" for problem in made.problems)
+    yield from (f"  moved to its bounds: {clamp}" for clamp in made.clamps)
+    yield "Found: " + ", ".join(f"{number} {what}" for what, number in made.found.items()) + "."
+    yield from (f"Not read: {what}." for what in made.unread)
+    for mode, things in made.modes.items():
+        acts = sum(len(intended.steps) for intended in things)
+        yield ""
+        yield f"mode: {mode} – {acts} acts" if acts else f"mode: {mode} – nothing is done"
+        yield from _mode_lines(things)
+    yield ""
+    yield "Nothing was written."
+
+
+def _mode_lines(things: Sequence[Intended]) -> Iterator[str]:
+    for intended in things:
+        if not intended.steps and intended.claim is None:
+            continue
+        yield f"  {intended.thing}" + (f": {intended.reason}" if intended.reason else "")
+        yield from (f"    {_step(step)}" for step in intended.steps)
+        if intended.claim is not None:
+            yield f"    a claim now would be {intended.claim}"
+    alone = [i for i in things if not i.steps and i.claim is None]
+    for reason, count in Counter(i.reason for i in alone).items():
+        named = [i.thing for i in alone if i.reason == reason]
+        more = f" and {count - SHOWN} more" if count > SHOWN else ""
+        yield f"  {reason}: {', '.join(named[:SHOWN])}{more}"
+
+
+def _step(step: Step) -> str:
+    details = " ".join(f"{name}={value}" for name, value in step.details.items())
+    return f"{step.name} {details}".rstrip() + f" – {step.reason}"
