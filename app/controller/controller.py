@@ -38,8 +38,8 @@ from app.controller.stops import Stops
 from app.controller.sweep import Sweeper
 from app.controller.sweep_marks import SweepMarks
 from app.controller.turn import Ended
-from app.controller.view import NoIssue, Views
 from app.controller.turns import Turns
+from app.controller.view import NoIssue, Views
 from app.controller.witnesses import Witnesses
 from app.controller.witnessing import Witnessing
 from app.domain.agent_api import (

@@ -171,10 +171,10 @@ class Rounds:
             landing=view.landing.landing,
             after_merge=view.landing.after_merge,
             update=view.landing.update,
+            trunks=view.trunks,
         )
 
     async def _carry_out(self, view: View, standing: Standing, head: Head, plan: Plan, author: str) -> Ended | Again:
-            trunks=view.trunks,
         for action in plan:
             log.info("planned", ticket=view.ticket, action=type(action).__name__, reason=action.reason)
         if plan and isinstance(plan[0], Adopt):
@@ -349,7 +349,7 @@ _WORDS: dict[PermitKind, str] = {
     "merge": "merge the PR",
     "enqueue": "put the PR into the merge queue",
     "branch_update": "bring the branch up to date",
-    "base_edit": "change a PR's base",
+    "base_edit": "change the base of a PR",
     "issue_close": "close the Issue",
 }
 

@@ -12,12 +12,12 @@ from app.controller.interests import Interests
 from app.controller.keyring import Keyring
 from app.controller.landing_look import LandingLook, look_at_landing
 from app.controller.policies import Policies
-from app.controller.witnessing import Witnessing
 from app.controller.standing_trunks import standing_trunks
+from app.controller.witnessing import Witnessing
 from app.domain.admitted_again import admitted_again
 from app.domain.asked import asked_for, asked_of_policy
-from app.domain.branch_names import ticket_branch
 from app.domain.board import asks_for_trunks
+from app.domain.branch_names import ticket_branch
 from app.domain.branches import child_branch, ticket_of_branch
 from app.domain.fencing import Head, Relation, head_of, needs_relation
 from app.domain.keys import TicketKey
@@ -142,11 +142,11 @@ class Views:
             heartbeat_at=await self._heartbeat(repo, standing),
             family=await self._families.of(repo, ledger, usable, policy.policy, contains, observation.now),
             landing=landing,
+            trunks=await _trunks_asked_for(repo, usable, policy.policy, observation),
         )
 
     async def _found(
-            trunks=await _trunks_asked_for(repo, usable, policy.policy, observation),
-        self, owner: str, name: str, ticket: TicketId
+        self, owner: str, name: str, ticket: TicketId, refs: Sequence[RefValue] | None
     ) -> tuple[Repository, Observation, ApiLedger, Standing | Absent | Damaged]:
         try:
             repo = await self._github.repository(owner, name)
@@ -165,10 +165,6 @@ class Views:
     async def policy_of(self, repo: Repository, shown: Observation) -> InForce:
         """The policy in force in a repository that was looked at as a whole. Raises GitHubError."""
         return await self._policies.in_force(repo, shown)
-
-    def assume(self, repo: Repository, policy: Policy) -> None:
-        """Look from now on as if this were the policy in force in a repository."""
-        self._policies.assume(repo.id, policy)
 
     def now(self) -> datetime:
         """The present moment by the clock that follows GitHub's."""
@@ -283,13 +279,6 @@ class NoIssue(Gone):
     """The repository is there; no Issue and no pull request has the number."""
 
 
-def _likely_branches(ticket: TicketId, observation: Observation) -> list[str]:
-    """Where a ticket without a readable ledger may have had its branch: by the grammar, and by its Issue's title."""
-    issue = observation.issue
-    if issue is None:
-        return []
-    if isinstance(ticket, Child):
-        return [child_branch(ticket)]
 async def _trunks_asked_for(
     repo: Repository, standing: Standing | None, policy: Policy | None, observation: Observation
 ) -> tuple[Branch, ...] | None:
@@ -298,6 +287,13 @@ async def _trunks_asked_for(
     return await standing_trunks(repo, policy)
 
 
+def _likely_branches(ticket: TicketId, observation: Observation) -> list[str]:
+    """Where a ticket without a readable ledger may have had its branch: by the grammar, and by its Issue's title."""
+    issue = observation.issue
+    if issue is None:
+        return []
+    if isinstance(ticket, Child):
+        return [child_branch(ticket)]
     named = [b.name for b in observation.branches if ticket_of_branch(b.name) == issue.number]
     return list(dict.fromkeys([ticket_branch(issue.number, issue.title), *named]))
 
