@@ -128,7 +128,9 @@ class Views:
         head = _head(standing, observation, comparison)
         landing = LandingLook()
         if usable is not None and head is not None:
-            landing = await look_at_landing(repo, usable.record, policy.policy, head, observation, contains)
+            landing = await look_at_landing(
+                repo, usable.record, policy.policy, head, observation, contains, ledger.refs
+            )
         return View(
             repo=repo,
             ledger=ledger,
@@ -165,6 +167,10 @@ class Views:
     async def policy_of(self, repo: Repository, shown: Observation) -> InForce:
         """The policy in force in a repository that was looked at as a whole. Raises GitHubError."""
         return await self._policies.in_force(repo, shown)
+
+    def assume(self, repo: Repository, policy: Policy) -> None:
+        """Look from now on as if this were the policy in force in a repository."""
+        self._policies.assume(repo.id, policy)
 
     def now(self) -> datetime:
         """The present moment by the clock that follows GitHub's."""
