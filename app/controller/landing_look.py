@@ -3,9 +3,10 @@ in between. Cost follows what is ready: a ticket at work costs no request more.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.domain.branch_updated import candidate, is_the_update
+from app.domain.dependents import dependents_to_move
 from app.domain.fencing import Foreign, Head
 from app.domain.landing import wanted
 from app.domain.landing_evidence import LandingEvidence
@@ -14,8 +15,11 @@ from app.domain.merge_seen import AfterMerge
 from app.domain.observation import Observation, Pull
 from app.domain.policy import Mode, Policy
 from app.domain.record import Merged, Record
+from app.domain.refs import LedgerRefs
 from app.domain.situation import ticket_pull
+from app.domain.ticket_id import TicketId
 from app.github.errors import Conflict, NotFound
+from app.github.refs import RefValue
 from app.github.repository import Repository
 
 Contains = Callable[[str, str], Awaitable[bool]]
@@ -32,14 +36,25 @@ class LandingLook:
 
 
 async def look_at_landing(
-    repo: Repository, record: Record, policy: Policy | None, head: Head, observation: Observation, contains: Contains
+    repo: Repository,
+    record: Record,
+    policy: Policy | None,
+    head: Head,
+    observation: Observation,
+    contains: Contains,
+    refs: LedgerRefs,
 ) -> LandingLook:
-    """Read what the landing of a ticket depends on now. Raises GitHubError where GitHub does not answer."""
+    """Read what the landing of a ticket depends on now; `refs` names its ledgers and those of tickets that build on it.
+    Raises GitHubError where GitHub does not answer.
+    """
     if policy is None or policy.mode is Mode.OBSERVE or record.child is not None:
         return LandingLook()
     merged = merged_pull(record, observation)
     if merged is not None:
-        return LandingLook(after_merge=await _after(repo, record, merged, observation, contains))
+        after = await _after(repo, record, merged, observation, contains)
+        if after is not None:
+            after = replace(after, unmoved=await _unmoved(repo, observation, refs))
+        return LandingLook(after_merge=after)
     if candidate(record, head) is not None and isinstance(head, Foreign):
         return LandingLook(update=await _update(repo, head, observation, contains))
     pull = ticket_pull(record, observation)
@@ -72,6 +87,12 @@ async def _after(
     ask = on_trunk and may_be_reopened and not record.landing.issue_closed and record.ended is None
     closed = await repo.closed_since(record.ticket, merged.at) if ask else False
     return AfterMerge(merged, on_trunk, closed)
+
+
+async def _unmoved(repo: Repository, observation: Observation, refs: LedgerRefs) -> frozenset[TicketId]:
+    movable = [d.ticket for d in dependents_to_move(observation) if d.to is not None and d.ticket is not None]
+    places = {ticket: await repo.place_of_ref(refs.active(ticket)) for ticket in movable}
+    return frozenset(ticket for ticket, place in places.items() if not isinstance(place, RefValue))
 
 
 async def _update(repo: Repository, head: Foreign, observation: Observation, contains: Contains) -> str | None:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from app.domain.dependents import dependents_to_move
-from app.domain.fence_commit import MERGES
+from app.domain.fence_commit import MERGES, came_first
 from app.domain.handoff_marker import report_marker
 from app.domain.life_cycle import Ending, merged_pull
 from app.domain.merge_seen import AfterMerge
 from app.domain.observation import Observation
-from app.domain.plan import CloseIssue, NoteMerge, Nudge, Plan, TellOfMerge, Wait
+from app.domain.plan import CloseIssue, MoveTrunk, NoteMerge, Nudge, Plan, TellOfMerge, Wait
 from app.domain.record import TERMINAL, PermitKind, Record
 from app.domain.situation import Situation, own_pulls
 from app.domain.ticket_id import Child
@@ -45,6 +45,8 @@ def tail(s: Situation) -> Plan | Ending | None:
         return (*_told(s, incident), Wait(incident))
     if not after.on_trunk:
         what = f"PR #{pull.number} was merged into {after.merged.base}"
+        if came_first(record, after.merged.head_sha, after.merged.base) and after.merged.base != trunk:
+            return (MoveTrunk(after.merged.base, "the merge came before the word that moved the ticket"),)
         if after.merged.base != trunk:
             return (*_told(s, f"{what}, which is not the ticket's trunk"), Wait(what))
         return (Wait(f"{what}, and the trunk does not contain it", s.now + AGAIN),)
@@ -60,7 +62,9 @@ def _steps(s: Situation, after: AfterMerge, *, is_open: bool) -> Iterator[NoteMe
     if is_open and not landing.issue_closed and not reopened:
         yield CloseIssue(s.record.ticket, "the trunk contains the work")
         return
-    waiting = [d for d in dependents_to_move(s.observation) if d.to is not None and d.ticket is not None]
+    movable = (d for d in dependents_to_move(s.observation) if d.to is not None)
+    # Where no ledger is in progress nobody moves the base: the ticket does not wait for that, its branch stays.
+    waiting = [d for d in movable if d.ticket is not None and d.ticket not in after.unmoved]
     if waiting:
         yield Nudge(tuple(d.ticket for d in waiting if d.ticket is not None), "their base is this ticket's branch")
         yield Wait("; ".join(d.reason for d in waiting))
@@ -71,11 +75,21 @@ def closed_books(record: Record, observation: Observation, after: AfterMerge | N
     if after is None:
         return record
     ends: set[PermitKind] = {*MERGES, "branch_update"}
-    if observation.issue is not None and observation.issue.state != "OPEN":
+    closed = observation.issue is None or observation.issue.state != "OPEN"
+    if closed:
         ends.add("issue_close")
-    landing = record.landing.model_copy(update={"merged": after.merged})
+    noted = {"merged": after.merged, "issue_closed": record.landing.issue_closed or closed}
+    landing = record.landing.model_copy(update=noted)
     left = tuple(p for p in record.open if p.kind not in ends)
     return record.model_copy(update={"landing": landing, "open": left})
+
+
+def was_left_open(record: Record) -> bool:
+    """Whether a landed ticket's Issue was neither closed by the App nor found closed: its merge came after the ticket
+    was cancelled.
+    """
+    landing = record.landing
+    return record.status == "landed" and landing.merged is not None and not landing.issue_closed
 
 
 def _told(s: Situation, what: str) -> Iterator[TellOfMerge]:
