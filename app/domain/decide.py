@@ -74,6 +74,9 @@ def decide(s: Situation) -> Plan:
         if withdrawn:
             return (FenceOff(withdrawn, "what the merge was allowed by does not hold any more"),)
         again = tuple(p for p in standing.permits if (p.kind, p.target) in wanted)
+        refused = [t for p in again if p.kind in MERGES and (t := permits.retry_at(p)) is not None and s.now < t]
+        if refused:
+            return (Wait("GitHub refused a merge, and one that was sent before may still come", max(refused)),)
         return (Adopt(standing.permits, again, "their author is gone, or their time is up"),)
     planned = tuple(_unless_refused(s, a) if isinstance(a, Guarded) else a for a in rules)
     stale = tuple(p for p in s.record.open if p.state == "blocked" and (p.kind, p.target) not in wanted)

@@ -58,7 +58,12 @@ def refused(record: Record, standing: Permit, reason: str, at: datetime) -> Reco
     """
     if standing.kind not in MERGES or not standing.unanswered:
         return None
-    unknown = {"state": "unknown", "reason": cut(one_line(reason), _REASON_BYTES), "refused_at": at}
+    unknown = {
+        "state": "unknown",
+        "reason": cut(one_line(reason), _REASON_BYTES),
+        "refused_at": at,
+        "refusals": standing.refusals + (standing.refused_at is not None),
+    }
     return _with(record, standing, standing.model_copy(update=unknown))
 
 

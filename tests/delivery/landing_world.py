@@ -1,4 +1,4 @@
-"""Tickets that are ready to land, in the loop's world: a trunk with rules, work that was published, its PR marked ready."""
+"""Tickets that are ready to land, in the loop's world: a trunk with rules, work that was published, its PR ready."""
 
 import secrets
 from dataclasses import dataclass
@@ -113,3 +113,42 @@ class Landing:
         number = self.pull()["number"]
         path = f"/repos/{REPO}/pulls/{number}/merge"
         return str(self.world.http.put(path, json=fields).raise_for_status().json()["sha"])
+
+    def click_ready(self) -> None:
+        """A person marks the PR as ready for review."""
+        query = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) { clientMutationId } }"
+        body = {"query": query, "variables": {"id": self.pull()["node_id"]}}
+        self.world.http.post("/graphql", json=body).raise_for_status()
+
+    def person_pull(self, head: str, base: str) -> int:
+        """A PR of a person's, of no ticket."""
+        world = self.world
+        sha = world.head(base)
+        world.http.post(f"/repos/{REPO}/git/refs", json={"ref": f"refs/heads/{head}", "sha": sha}).raise_for_status()
+        world.emulator.commit(REPO, {f"{head}.txt": "x"}, branch=head, author="wanda")
+        fields = {"title": "By hand", "head": head, "base": base, "body": ""}
+        return int(world.http.post(f"/repos/{REPO}/pulls", json=fields).raise_for_status().json()["number"])
+
+
+def rules(world: LoopWorld, branch: str, *wanted: dict[str, Any]) -> None:
+    """An active ruleset on a branch, made by somebody who administrates the repository."""
+    boss = world.emulator.user(f"boss-{secrets.token_hex(2)}")
+    world.emulator.change_repo(REPO, collaborators={"wanda": "write", boss["login"]: "admin"})
+    body = {
+        "name": f"rules of {branch}",
+        "enforcement": "active",
+        "target": "branch",
+        "conditions": {"ref_name": {"include": [f"refs/heads/{branch}"], "exclude": []}},
+        "rules": list(wanted),
+    }
+    headers = {"Authorization": f"Bearer {boss['token']}"}
+    world.http.post(f"/repos/{REPO}/rulesets", json=body, headers=headers).raise_for_status()
+
+
+def required(*contexts: str, strict: bool = False) -> dict[str, Any]:
+    """The rule that these checks have to be green."""
+    parameters = {
+        "strict_required_status_checks_policy": strict,
+        "required_status_checks": [{"context": context} for context in contexts],
+    }
+    return {"type": "required_status_checks", "parameters": parameters}
