@@ -16,6 +16,7 @@ from app.controller.database import Database
 from app.controller.discovering import Discovering
 from app.controller.effect_decisions import Decision, EffectDecisions
 from app.controller.effecting import Effecting
+from app.controller.enrolling import is_the_loops
 from app.controller.fencing_off import FencingOff
 from app.controller.git_gate import GitGate
 from app.controller.heartbeats import Heartbeats
@@ -133,12 +134,14 @@ class Controller:
                 return await self._claiming.claim(owner, name, ticket, request, login)
 
     async def brief(self, owner: str, name: str, ticket: TicketId) -> Brief:
-        """What a fresh agent must know about a ticket. Writes nothing. Raises Refused, GitHubError."""
+        """What a fresh agent must know about a ticket. Writes nothing; the loop looks at the ticket, whatever events were
+        lost. Raises Refused, GitHubError.
+        """
         with counting("brief"):
             async with _naming(ticket):
                 view = await self._views.look(owner, name, ticket)
-        if view.frozen is not None or (view.record is not None and due(view.record, now=view.now)):
-            await self._pokes.poke(str(TicketKey(f"{owner}/{name}", ticket)))
+        if view.frozen is not None or is_the_loops(view):
+            await self._pokes.poke(view.key)
         return brief_of(view, view.record, just_granted=False, resumes=self._resumes)
 
     async def evidence(

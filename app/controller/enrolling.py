@@ -20,11 +20,12 @@ from app.controller.view import View, Views
 from app.domain.branch_clues import MOST_BLOCKING, Clues, Compared, NoCommonHistory, Pair, Release, Waited
 from app.domain.branches import ticket_of_branch
 from app.domain.derived import derived
-from app.domain.enrolment import NotEnrolled, enrolment
+from app.domain.effect_journal import due
+from app.domain.enrolment import Enrolled, NotEnrolled, enrolment
 from app.domain.external_id import parse
 from app.domain.missing_pull import Found, LeftAlone, NoTicket, NotStarted, Rebuilt, ToCompare, Uncertain, rebuild
 from app.domain.observation import Branch
-from app.domain.policy import Policy
+from app.domain.policy import Mode, Policy
 from app.domain.record import Record, Work
 from app.domain.ticket_id import Child, number_of
 from app.domain.ticket_trailers import tickets_named_by
@@ -119,6 +120,18 @@ class Enrolling:
             release=_release(view, policy),
             waits_for=tuple(waited),
         )
+
+
+def is_the_loops(view: View) -> bool:
+    """Whether a look at the ticket by the loop may lead to anything: it is in progress, or enrolled, or its effects are
+    to be looked for.
+    """
+    policy, standing = view.usable_policy, view.standing
+    if standing is not None and (standing.place == "active" or due(standing.record, now=view.now)):
+        return True
+    if policy is None or policy.mode is Mode.OBSERVE or standing is not None:
+        return False
+    return isinstance(enrolment(view.observation, policy), Enrolled)
 
 
 async def _show_that_it_is_none(view: View) -> None:
