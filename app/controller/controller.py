@@ -56,7 +56,6 @@ from app.domain.agent_api import (
 from app.domain.brief import Brief
 from app.domain.child_api import NamedChildRequest, RespawnRequest, ResultRequest, SpawnRequest
 from app.domain.effect_api import EffectDispatch, EffectIntent, EffectList, EffectLook, EffectOutcome
-from app.domain.effect_journal import due
 from app.domain.effect_state import EffectState
 from app.domain.keys import TicketKey
 from app.domain.outcome import Blocked, Code, Refused
@@ -134,8 +133,8 @@ class Controller:
                 return await self._claiming.claim(owner, name, ticket, request, login)
 
     async def brief(self, owner: str, name: str, ticket: TicketId) -> Brief:
-        """What a fresh agent must know about a ticket. Writes nothing; the loop looks at the ticket, whatever events were
-        lost. Raises Refused, GitHubError.
+        """What a fresh agent must know about a ticket. Writes nothing itself; the loop looks at the ticket soon, whatever
+        events were lost. Raises Refused, GitHubError.
         """
         with counting("brief"):
             async with _naming(ticket):
