@@ -133,7 +133,7 @@ class Controller:
                 return await self._claiming.claim(owner, name, ticket, request, login)
 
     async def brief(self, owner: str, name: str, ticket: TicketId) -> Brief:
-        """What a fresh agent must know about a ticket. Writes nothing itself; the loop looks at the ticket soon, whatever
+        """What a fresh agent must know about a ticket. Writes nothing itself; the loop looks at the ticket, whatever
         events were lost. Raises Refused, GitHubError.
         """
         with counting("brief"):
