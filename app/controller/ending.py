@@ -17,9 +17,10 @@ from app.controller.project import Projector
 from app.controller.upkeep import Upkeep
 from app.controller.view import View
 from app.domain.fencing import Head
-from app.domain.landing_tail import Goes, closed_books, landed_branch
+from app.domain.landing_tail import Goes, closed_books, landed_branch, was_left_open
 from app.domain.life_cycle import Because, Ending, ended, ending
 from app.domain.model import ZERO_SHA
+from app.domain.observation import Issue
 from app.domain.plain_text import cut, one_line
 from app.domain.pruning import is_due
 from app.domain.record import Record
@@ -85,6 +86,14 @@ class Endings:
         record = record.model_copy(update={"landing": landing})
         return await self._journal.write(view, standing, record, event, when=view.now, also=also, to="done")
 
+    async def _closed(self, view: View, standing: Standing, issue: Issue) -> Journaled | Lost | Undecided:
+        """Close the Issue of a ticket that landed late, and note it; once, so that a person's reopening stands."""
+        if issue.state == "OPEN":
+            await view.repo.close_issue(issue.number)
+        landing = standing.record.landing.model_copy(update={"issue_closed": True})
+        record = standing.record.model_copy(update={"landing": landing})
+        return await self._journal.write(view, standing, record, "Issue closed", when=view.now, to="done")
+
     async def after(self, view: View, standing: Standing, head: Head) -> str | Journaled | Lost | Undecided:
         """One look at an ended ticket: what came late is settled, a ledger that was retained long enough is pruned, and
         else its images say what the record says. Returns what was written to the ledger, or in words that nothing is
@@ -95,6 +104,8 @@ class Endings:
         late = ending(standing.record, view.observation)
         if late is not None:
             return await self.end(view, standing, late)
+        if was_left_open(standing.record) and view.observation.issue is not None:
+            return await self._closed(view, standing, view.observation.issue)
         branch = landed_branch(standing.record, view.observation, view.landing.after_merge)
         if standing.record.status == "landed" and isinstance(branch, Goes):
             return await self._with_branch(view, standing, standing.record, "branch removed", branch)

@@ -68,6 +68,7 @@ def fenced_off(record: Record, made: Disarming, sha: str, because: str) -> Recor
     """
     gone = may_still_merge(record)
     heads = (p.target.head_sha for p in gone)
+    base = next((p.target.base for p in gone), None)
     published, projections = record.published, record.projections
     if made.takes_over and published is not None:
         published = published.model_copy(update={"sha": sha})
@@ -80,7 +81,7 @@ def fenced_off(record: Record, made: Disarming, sha: str, because: str) -> Recor
             "burned_shas": tuple(dict.fromkeys((*record.burned_shas, *(h for h in heads if h is not None)))),
             "published": published,
             "projections": projections,
-            "fence": Fence(sha=sha, on=made.on, because=because),
+            "fence": Fence(sha=sha, on=made.on, because=because, base=base),
         }
     )
 
@@ -102,6 +103,13 @@ class Unresolved:
     """GitHub still shows the PR at a withdrawn head, so nobody can say yet."""
 
     reason: str
+
+
+def came_first(record: Record, head_sha: str, base: str) -> bool:
+    """Whether the merge of this head into this base is one that a fence commit was made against too late: it was sent
+    as it was carried out, and whatever was written with the fence commit came after it.
+    """
+    return record.fence is not None and head_sha in record.burned_shas and base == record.fence.base
 
 
 def resolution(record: Record, pull: Pull | None) -> Landed | Fenced | Unresolved:

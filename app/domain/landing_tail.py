@@ -46,7 +46,8 @@ def tail(s: Situation) -> Plan | Ending | None:
     if not after.on_trunk:
         what = f"PR #{pull.number} was merged into {after.merged.base}"
         if came_first(record, after.merged.head_sha, after.merged.base) and after.merged.base != trunk:
-            return (MoveTrunk(after.merged.base, "the merge came before the word that moved the ticket"),)
+            why = "the merge came before the word that moved the ticket"
+            return (MoveTrunk(after.merged.base, why), Wait(why, s.now))
         if after.merged.base != trunk:
             return (*_told(s, f"{what}, which is not the ticket's trunk"), Wait(what))
         return (Wait(f"{what}, and the trunk does not contain it", s.now + AGAIN),)

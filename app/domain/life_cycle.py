@@ -87,6 +87,7 @@ def ended(record: Record, how: Ending, *, now: datetime) -> Record:
         update={
             "status": how.status,
             "lease": None,
+            "held": None,
             "attempts": Attempts(),
             "ended": Ended(because=how.because, at=at, nonce=nonce),
         }

@@ -93,9 +93,8 @@ def cancel(g: Grounds, *, by: str, reason: str | None) -> Heard | Blocked:
     how = Ending("cancelled", "command", f"{by} cancelled it")
     after = ended(g.record, how, now=g.now)
     if after.ended is not None:
-        after = after.model_copy(
-            update={"ended": after.ended.model_copy(update={"by": by, "reason": _said(reason)}), "held": None}
-        )
+        said = after.ended.model_copy(update={"by": by, "reason": _said(reason)})
+        after = after.model_copy(update={"ended": said})
     words = f"#{after.ticket_id} is cancelled; its branch and its PR are left as they are"
     return Heard(_unasked(after), words, f"cancelled, by {by}", to="done", ending=how)
 

@@ -309,6 +309,8 @@ class Fence(Stored):
     sha: Sha
     on: Sha
     because: str
+    base: str | None = None
+    """Where that merge was to go."""
 
 
 class Record(Stored):

@@ -10,6 +10,7 @@ from app.domain.fence_commit import (
     Fenced,
     Landed,
     Unresolved,
+    came_first,
     disarming,
     fenced_off,
     may_still_merge,
@@ -46,6 +47,10 @@ def _permit(kind: str = "merge", state: str = "fired", unanswered: bool = False,
     target = Target(number=7, head_sha=sha, base="release-1")
     fields = {"id": f"{kind}-{state}", "kind": kind, "state": state, "unanswered": unanswered}
     return Permit.model_validate({**fields, "target": target, "author": "boot", "round": "r"})
+
+
+def _fence(made: Disarming) -> Fence:
+    return Fence(sha=F, on=made.on, because="on hold", base="release-1")
 
 
 def _with(*permits: Permit) -> Record:
@@ -89,7 +94,7 @@ def test_a_fence_commit_stands_above_what_is_there_and_takes_its_place_where_tha
     assert disarming(record, head) == made
     after = fenced_off(record, made, F, "on hold")
     assert after.published == Published(sha=published, generation=3, nonce="n")
-    assert (after.fence, after.burned_shas) == (Fence(sha=F, on=made.on, because="on hold"), (S,))
+    assert (after.fence, after.burned_shas) == (_fence(made), (S,))
     assert [p.kind for p in after.open] == ["comment_create"]
     assert disarming(after, head) is None
 
@@ -144,3 +149,18 @@ def test_the_answer_waits_until_the_pull_request_is_past_what_was_withdrawn(
     record: Record, pull: Pull | None, outcome: type[Landed | Fenced | Unresolved]
 ) -> None:
     assert isinstance(resolution(record, pull), outcome)
+
+
+@pytest.mark.parametrize(
+    ("record", "head", "base", "first"),
+    [
+        (FENCED, S, "release-1", True),
+        (FENCED, S, "release-2", False),
+        (FENCED, F, "release-1", False),
+        (RECORD, S, "release-1", False),
+    ],
+)
+def test_a_merge_that_was_withdrawn_too_late_is_known_by_its_head_and_base(
+    record: Record, head: str, base: str, first: bool
+) -> None:
+    assert came_first(record, head, base) is first
