@@ -34,6 +34,7 @@ ROOMS = {
     "keys": Room("app.service.cli", "server", "Make the operator's keys."),
     "rebuild": Room("app.service.rebuild_cli", "server", "Begin a frozen ticket's ledger anew, by a person's word."),
     "plan": Room("app.service.plan_cli", "server", "Show what the App would do in a repository; writes nothing."),
+    "init": Room("app.service.init_cli", "server", "Propose a policy to a repository, in a pull request."),
     "stop": Room("app.service.stop_cli", "server", "Write nothing more to a repository."),
     "start": Room("app.service.stop_cli", "server", "Let the App write to a stopped repository again."),
     "doctor": Room("app.doctor.cli", "server", "Try on a sandbox repository whether GitHub behaves as relied on."),

@@ -13,6 +13,7 @@ from app.controller.journal import Journal
 from app.controller.keyring import Keyring
 from app.controller.planning import MOST_LOOKED_AT, Planning, Progress
 from app.controller.project import Projector
+from app.controller.proposing import Opened, Proposal, Proposing
 from app.controller.reporting import Reporter
 from app.controller.stops import Stops
 from app.controller.view import Views
@@ -31,6 +32,7 @@ class Adoption:
         witnessing = Witnessing(Witnesses(database), keys)
         self._stops = stops
         self._views = Views(github, keys, Heartbeats(database, clock), witnessing)
+        self._proposing = Proposing(self._views)
         self._planning = Planning(self._views, Enrolling(self._views, Journal(witnessing), Reporter(Projector(keys))))
 
     async def plan(
@@ -39,3 +41,17 @@ class Adoption:
         """What each of these modes would do; nothing is written. Raises GitHubError."""
         with counting("plan"), self._stops.only_looking():
             return await self._planning.plan(owner, name, modes, progress, most=most)
+
+    async def prepare(
+        self, owner: str, name: str, *, mode: Mode, label: str | None, schema_url: str | None
+    ) -> Proposal:
+        """The policy that would be proposed, and what stands already; nothing is written. Raises Refused and
+        GitHubError.
+        """
+        with counting("init"), self._stops.only_looking():
+            return await self._proposing.prepare(owner, name, mode=mode, label=label, schema_url=schema_url)
+
+    async def open(self, owner: str, name: str, proposal: Proposal) -> Opened:
+        """Propose it in a pull request. Raises Refused, GitHubError."""
+        with counting("init"):
+            return await self._proposing.open(owner, name, proposal)

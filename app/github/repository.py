@@ -15,6 +15,7 @@ from app.github.metadata import Metadata
 from app.github.objects import Objects
 from app.github.overview import Overviews
 from app.github.policy_history import PolicyHistories
+from app.github.policy_proposal import PolicyProposals
 from app.github.project_fields import ProjectFields
 from app.github.pull_edits import PullEdits
 from app.github.pulls import Pulls
@@ -44,6 +45,7 @@ class Repository(
     Evidence,
     CommitDates,
     PolicyHistories,
+    PolicyProposals,
     SmartHttp,
     TicketClues,
     Discovery,

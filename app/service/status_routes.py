@@ -10,11 +10,14 @@ from pydantic import BaseModel, Field
 
 from app import __version__
 from app.domain.checkpoint import SCHEMA_VERSION as CHECKPOINT_SCHEMA
+from app.domain.policy import policy_schema
 from app.domain.record import SCHEMA as RECORD_SCHEMA
 from app.service.agent_routes import API
 from app.service.running import Parts, Running
 
 router = APIRouter(tags=["status"])
+POLICY_SCHEMA = "/schema/policy.json"
+"""Where editors find what a policy file may say."""
 
 
 class Health(BaseModel):
@@ -117,6 +120,12 @@ def _seal_keys(parts: Parts) -> list[SealKey]:
         SealKey(kid=kid, public_key=base64.b64encode(key.public_key().public_bytes_raw()).decode(), signs=position == 0)
         for position, (kid, key) in enumerate(keys.items())
     ]
+
+
+@router.get(POLICY_SCHEMA, summary="The JSON Schema of a repository's policy file")
+async def policy_file_schema() -> JSONResponse:
+    """For editors, and for a repository's own checks."""
+    return JSONResponse(policy_schema(), media_type="application/schema+json")
 
 
 @router.get("/metrics", summary="Numbers for Prometheus", response_class=Response)

@@ -143,3 +143,10 @@ async def test_ready_names_what_the_operator_has_stopped(service):
     now = service.parts.github.clock.now()
     await service.parts.stops.stop("Acme/Shop", 7, by="wanda", reason="an incident", now=now)
     assert (await service.http.get("/readyz")).json()["stopped"] == ["acme/shop"]
+
+
+async def test_the_policy_schema_is_served_as_it_is_published(service):
+    answer = await service.http.get("/schema/policy.json")
+    assert answer.headers["content-type"] == "application/schema+json"
+    published = (ROOT / "docs" / "schema" / "policy.json").read_text(encoding="utf-8")
+    assert answer.json() == json.loads(published)
