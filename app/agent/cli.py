@@ -212,6 +212,10 @@ def push(
     rewind: Annotated[
         bool, typer.Option("--rewind", help="Put the branch back over foreign commits; they are kept aside.")
     ] = False,
+    rebased: Annotated[
+        bool,
+        typer.Option("--rebased", help="Your commits replace what is published (git rebase); that is kept aside."),
+    ] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -219,7 +223,7 @@ def push(
     from app.agent import publishing, show
 
     with show.reporting(as_json):
-        publishing.push(status, at, tuple(hint or ()), rewind=rewind, dry_run=dry_run, as_json=as_json)
+        publishing.push(status, at, tuple(hint or ()), rewind=rewind, rebased=rebased, dry_run=dry_run, as_json=as_json)
 
 
 @app.command()

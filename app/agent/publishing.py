@@ -1,4 +1,4 @@
-"""The commands that push: `push`, `push --rewind`, `adopt`."""
+"""The commands that push: `push`, `push --rewind`, `push --rebased`, `adopt`."""
 
 import re
 from pathlib import Path
@@ -21,10 +21,11 @@ def push(
     hints: tuple[str, ...] = (),
     *,
     rewind: bool,
+    rebased: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """`agent-recovery push [--rewind]`."""
+    """`agent-recovery push [--rewind | --rebased]`."""
     told = next_checkpoint.status_told(status, at)
     home = Home.find(Path.cwd())
     if hints and not dry_run:
@@ -34,7 +35,7 @@ def push(
     if dry_run:
         _show_dry_run(planned, as_json)
         return
-    _publish(home, planned, as_json, rewind=rewind)
+    _publish(home, planned, as_json, rewind=rewind, rebased=rebased)
 
 
 def adopt(sha: str, *, dry_run: bool, as_json: bool) -> None:
@@ -68,11 +69,17 @@ def adopt(sha: str, *, dry_run: bool, as_json: bool) -> None:
 
 
 def _publish(
-    home: Home, planned: pushing.Plan, as_json: bool, *, adopted: str | None = None, rewind: bool = False
+    home: Home,
+    planned: pushing.Plan,
+    as_json: bool,
+    *,
+    adopted: str | None = None,
+    rewind: bool = False,
+    rebased: bool = False,
 ) -> None:
     if planned.uses_lfs:
         show.warn(f"this branch keeps files in git-lfs: run `git lfs push origin {planned.lease.branch}` too")
-    done = pushing.publish(home, planned, adopted=adopted, rewind=rewind)
+    done = pushing.publish(home, planned, adopted=adopted, rewind=rewind, rebased=rebased)
     promoted = pushing.promote(home, planned)
     beat = heartbeat(planned, done.ledger_commit)
     if planned.left_behind:
@@ -86,6 +93,7 @@ def _publish(
                 "ledger_commit": done.ledger_commit,
                 "adopted": adopted,
                 "rewound": rewind,
+                "rebased": rebased,
                 "promoted": list(promoted),
                 "changes": [change.model_dump() for change in planned.changes],
                 "heartbeat": beat,

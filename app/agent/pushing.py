@@ -110,10 +110,12 @@ def publish(
     *,
     adopted: str | None = None,
     rewind: bool = False,
+    rebased: bool = False,
     integrated: Sequence[Integrated] = (),
 ) -> git_outcomes.Pushed:
     """Carries the plan out. `adopted` is the foreign head that the branch may stand at; `rewind` puts the branch back;
-    `integrated` are results of children that the commit contains.
+    `rebased`: the commits take the place of what is published; `integrated` are results of children that the commit
+    contains.
 
     Raises Refused; foreign commits come as `DetailedRefusal`, named.
     """
@@ -128,6 +130,7 @@ def publish(
             # What may be done to the branch belongs to the request: else a plain push's key would answer a rewind.
             "adopt": adopted,
             "rewind": rewind,
+            **({"rebased": True} if rebased else {}),
             "integrated": [merged.result.model_dump(mode="json") for merged in integrated],
         }
         waiting = writes.unanswered(home, planned.identity, "push")
@@ -141,6 +144,7 @@ def publish(
             request=(begun.key, begun.seq),
             adopt=adopted,
             rewind=rewind,
+            rebased=rebased,
             integrated=integrated,
         )
         if isinstance(outcome, git_outcomes.Withdrawn):

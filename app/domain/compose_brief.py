@@ -17,7 +17,7 @@ from app.domain.landing_told import lasting, plain, quoted
 from app.domain.model import instant_text
 from app.domain.outcome import Blocked
 from app.domain.plain_text import clean, one_line, shorten
-from app.domain.record import TERMINAL, Record
+from app.domain.record import TERMINAL, Permit, Record
 from app.domain.recovery_steps import decisions_of, validations_here
 from app.domain.recovery_view import RecoveryView, tasks_of
 from app.domain.shown_child import ShownChild
@@ -86,17 +86,27 @@ def compose(
             issue_body=body,
             issue_body_shortened=was_shortened,
             issue_tasks=_issue_tasks(view),
-            in_the_way=quoted(in_the_way(view)),
+            quoted=_quoted(view),
         ),
         generated_at=view.now,
     )
 
 
 def _refused(record: Record | None) -> tuple[str, ...]:
+    return tuple(f"GitHub refused {p.kind}" for p in _refusals(record))
+
+
+def _refusals(record: Record | None) -> tuple[Permit, ...]:
     """Writes that GitHub refused. Those of a landing are told with what else is in its way."""
     permits = record.open if record is not None else ()
-    refused = [p for p in permits if p.state == "blocked" and p.kind not in ("merge", "enqueue", "branch_update")]
-    return tuple(f"GitHub refused {p.kind}: {p.reason}" for p in refused)
+    of_landing = ("merge", "enqueue", "branch_update")
+    return tuple(p for p in permits if p.state == "blocked" and p.kind not in of_landing)
+
+
+def _quoted(view: RecoveryView) -> tuple[str, ...]:
+    """What the blockers quote, in others' words."""
+    refused = tuple(f"{p.kind}: {p.reason}" for p in _refusals(view.record) if p.reason)
+    return (*refused, *quoted(in_the_way(view)))
 
 
 def _found(view: RecoveryView) -> tuple[str, ...]:
@@ -143,9 +153,7 @@ def render_markdown(brief: Brief) -> str:
         tasks = len(brief.untrusted.issue_tasks)
         parts.append(f"## Next steps\n\nNone noted yet; the Issue's text lists {tasks} tasks.")
     parts += _list("Blockers", [inline(text, MAX_SHOWN) for text in brief.blockers])
-    parts += _list(
-        "What the blockers of landing name", [inline(text, MAX_SHOWN) for text in brief.untrusted.in_the_way]
-    )
+    parts += _list("What the blockers quote", [inline(text, MAX_SHOWN) for text in brief.untrusted.quoted])
     parts += _list("Pending validation", [inline(text, MAX_SHOWN) for text in brief.pending_validation])
     parts += _list("Validations", [_validation_line(v) for v in brief.validations])
     parts += _list("Accepted decisions", [inline(text, MAX_SHOWN) for text in brief.accepted_decisions])
@@ -206,9 +214,11 @@ def _commands(view: RecoveryView, claim: Pass | Blocked | None) -> tuple[Command
     stack = stacking(view.checkpoint, view.observation.around)
     stale = undermined(view.record, view.observation) if view.record is not None else None
     if stale is not None:
-        why = f"#{stale.predecessor}, the predecessor, landed as other commits: move yours onto the trunk, then push"
+        why = f"#{stale.predecessor}, the predecessor, landed as other commits: move yours onto the trunk"
         commands.append(Command(why="have the trunk as it is now", argv=("git", "fetch", "origin")))
         commands.append(Command(why=why, argv=stale.command))
+        kept = "publish what you rebased; the commits it replaces are kept aside"
+        commands.append(Command(why=kept, argv=("agent-recovery", "push", "--rebased")))
     elif isinstance(stack, MovedOn):
         why = f"take in what #{stack.number}, the predecessor, has now; then record it as predecessor_sha"
         commands.append(Command(why=why, argv=("git", "merge", "--no-edit", stack.now)))

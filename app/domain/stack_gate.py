@@ -36,7 +36,8 @@ def rebase_first(stale: Stale) -> Blocker:
     return Blocker(
         BlockerCode.UNDERMINED,
         f"#{stale.predecessor}, on which it is stacked, landed as other commits than its branch holds of it",
-        "the holder fetches, moves the ticket's own commits onto the trunk, and pushes: the command is",
+        "the holder fetches, moves the ticket's own commits onto the trunk and runs agent-recovery push --rebased: move"
+        " them with",
         command=stale.command,
     )
 

@@ -73,12 +73,13 @@ class _Content:
     request: tuple[str, int] | None
     adopt: str | None
     rewind: bool
+    rebased: bool = False
     integrated: tuple[Integrated, ...] = ()
 
 
 @dataclass(frozen=True)
 class _Branch:
-    """How the branch may move: from `lease`; `keep` is a foreign head to set aside; `note` goes into the story."""
+    """How the branch may move: from `lease`; `keep` is a head to set aside; `note` goes into the story."""
 
     lease: str | None
     keep: str | None = None
@@ -153,6 +154,7 @@ class GitLedger:
         request: tuple[str, int] | None,
         adopt: str | None = None,
         rewind: bool = False,
+        rebased: bool = False,
         integrated: Sequence[Integrated] = (),
     ) -> Pushed | NotPushed:
         """Publish `code_sha` on the ticket branch together with a ledger commit that says so.
@@ -162,13 +164,16 @@ class GitLedger:
         Outnumbered. No number above HIGHEST_SEQ is sealed: no reader of the agent API would take it.
 
         The branch must stand at what is published; elsewhere it is Foreign, unless `adopt` is exactly its head and the
-        work contains it, or `rewind` puts the branch back and keeps the foreign head under `recovered/`. Where the
-        service withdrew what the work builds on, it is Withdrawn until the work contains that fence commit. A push that
-        was carried out unheard is found in the ledger; of two pushers one wins and the other starts from its result;
-        once the lease is gone every answer is FencedOut. `integrated`: results of children that the work contains and
-        that are noted in the same push.
+        work contains it, or `rewind` puts the branch back and keeps the foreign head under `recovered/`. The work
+        contains what is published, unless `rebased` says that other commits replace it; then that is kept there. Where
+        the service withdrew what the work builds on, it is Withdrawn until the work contains that fence commit. A push
+        that was carried out unheard is found in the ledger; of two pushers one wins and the other starts from its
+        result; once the lease is gone every answer is FencedOut. `integrated`: results of children that the work
+        contains and that are noted in the same push.
         """
-        content = self._content(token, branch, code_sha, checkpoint, status, request, adopt, rewind, integrated)
+        content = self._content(
+            token, branch, code_sha, checkpoint, status, request, adopt, rewind, rebased, integrated
+        )
         if isinstance(content, Refused):
             return content
         sent: str | None = None
@@ -218,6 +223,7 @@ class GitLedger:
         request: tuple[str, int] | None,
         adopt: str | None,
         rewind: bool,
+        rebased: bool,
         integrated: Sequence[Integrated],
     ) -> _Content | Refused:
         claims = read_token(token)
@@ -245,6 +251,7 @@ class GitLedger:
             request,
             adopt,
             rewind,
+            rebased,
             tuple(integrated),
         )
 
@@ -297,7 +304,10 @@ class GitLedger:
         if code_sha in record.burned_shas:
             return Refused(f"{code_sha} was withdrawn and is never published again: make a new commit")
         if published is not None and not self._clone.contains(code_sha, published):
-            return Refused(f"the work does not contain what is published ({published}): merge that first")
+            if content.rebased and head in (None, published):
+                return _Branch(head, keep=published, note=f", in place of {published[:12]}")
+            how = "merge that first, or push with --rebased where your commits replace it"
+            return Refused(f"the work does not contain what is published ({published}): {how}")
         if head is None or head == published:
             # A branch that somebody deleted holds nothing that could be lost: it comes back with this push.
             return _Branch(head)
@@ -353,8 +363,10 @@ class GitLedger:
         return self._clone.push(pushes, create=self._kept(route.keep))
 
     def _kept(self, head: str | None) -> dict[str, str]:
-        """Where a foreign head is kept. No room for it must not keep the holder from putting the branch back."""
-        if head is None:
+        """Where a head is kept that is not on the branch any more. No room for it must not keep the holder from moving
+        the branch.
+        """
+        if head is None or not self._clone.has_commit(head):
             return {}
         name = self.refs.recovered(self.ticket, head)
         return {} if self._clone.in_the_way(name) else {name: head}

@@ -412,6 +412,36 @@ def test_rewind_puts_the_branch_back_and_keeps_the_foreign_head(remote: Remote, 
     assert foreign[:12] in remote.head.event
 
 
+def test_work_that_lost_what_is_published_is_refused_unless_it_is_said_to_replace_it(
+    remote: Remote, agent: Agent
+) -> None:
+    old = agent.commit("a")
+    agent.push(old)
+    git(agent.path, "commit", "-q", "--amend", "-m", "made anew")
+    sha = git(agent.path, "rev-parse", "HEAD")
+    refused = agent.push(sha)
+    assert isinstance(refused, Refused)
+    assert "--rebased" in refused.reason
+    assert isinstance(agent.push(sha, rewind=True), Refused)
+    assert isinstance(agent.push(sha, rebased=True), Pushed)
+    refs = remote.refs()
+    assert (refs[f"refs/heads/{BRANCH}"], refs[f"refs/agent-recovery/recovered/42/{old}"]) == (sha, old)
+    assert remote.record.published is not None
+    assert remote.record.published.sha == sha
+    assert isinstance(agent.push(agent.commit("b"), rebased=True), Pushed), "nothing was replaced: as any push"
+
+
+def test_rebased_work_does_not_go_over_foreign_commits(remote: Remote, agent: Agent) -> None:
+    old = agent.commit("a")
+    agent.push(old)
+    other = git(remote.path, "commit-tree", f"{old}^{{tree}}", "-p", old, "-m", "foreign")
+    git(remote.path, "update-ref", f"refs/heads/{BRANCH}", other)
+    git(agent.path, "commit", "-q", "--amend", "-m", "made anew")
+    refs = remote.refs()
+    assert isinstance(agent.push(git(agent.path, "rev-parse", "HEAD"), rebased=True), Refused)
+    assert remote.refs() == refs
+
+
 @pytest.mark.parametrize("stray", ["recovered", "recovered/42"])
 def test_rewind_passes_though_a_stray_ref_leaves_no_room_to_keep_the_foreign_head(
     remote: Remote, agent: Agent, foreign: str, stray: str
