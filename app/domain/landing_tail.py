@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
+from app.domain.branches import ticket_of_branch
 from app.domain.dependents import dependents_to_move
 from app.domain.fence_commit import MERGES, came_first
 from app.domain.handoff_marker import report_marker
@@ -48,6 +49,11 @@ def tail(s: Situation) -> Plan | Ending | None:
         if came_first(record, after.merged.head_sha, after.merged.base) and after.merged.base != trunk:
             why = "the merge came before the word that moved the ticket"
             return (MoveTrunk(after.merged.base, why), Wait(why, s.now))
+        below = ticket_of_branch(after.merged.base)
+        if below is not None and below != record.ticket:
+            return (
+                Wait(f"PR #{pull.number} was merged into the branch of #{below}, and is done when that has landed"),
+            )
         if after.merged.base != trunk:
             return (*_told(s, f"{what}, which is not the ticket's trunk"), Wait(what))
         return (Wait(f"{what}, and the trunk does not contain it", s.now + AGAIN),)

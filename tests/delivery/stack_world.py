@@ -55,6 +55,15 @@ class Storey:
         assert type(done).__name__ == "Pushed", done
         return sha
 
+    async def accept_what_stands(self) -> None:
+        """Its agent takes over what somebody else put on its branch."""
+        world, agent = self.world, self.agent
+        world.git(agent.folder, "fetch", "-q", "origin")
+        world.git(agent.folder, "merge", "-q", "--ff-only", f"origin/{self.branch}")
+        sha = world.git(agent.folder, "rev-parse", "HEAD")
+        done = agent.push_commit(sha, "adopted", adopt=sha)
+        assert type(done).__name__ == "Pushed", done
+
     async def say(self, status: str, **checkpoint: Any) -> None:
         body = {"completed_steps": [{"id": "one", "text": "one"}], "next_steps": [{"text": "land"}], **checkpoint}
         self.agent._seq += 1

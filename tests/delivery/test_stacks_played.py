@@ -106,3 +106,29 @@ async def rebased(one: Storey, command: list[str | None], step: str) -> None:
     world.git(folder, *[word for word in command[1:] if word is not None])
     one.publish(world.git(folder, "rev-parse", "HEAD"), step, rebased=True)
     await one.say("ready")
+
+
+async def test_what_is_merged_into_the_branch_below_is_done_when_that_has_landed(world: LoopWorld) -> None:
+    stack = await Stack.of(world, 2)
+    low, high = stack.storeys
+    await stack.run()
+    number = high.pull()["number"]
+    mark_ready(world, high)
+    world.http.put(f"/repos/{REPO}/pulls/{number}/merge", json={}).raise_for_status()
+    await stack.run()
+    assert (high.issue()[0], (await high.record()).status) == ("open", "working")
+    assert world.comments(high.ticket, "was merged into") == []
+
+    await low.accept_what_stands()
+    await low.say("ready")
+    await stack.run()
+    assert low.pull()["merged"]
+    await stack.run()
+    assert high.issue() == ("closed", "completed")
+    assert [(await one.record()).status for one in stack.storeys] == ["landed", "landed"]
+
+
+def mark_ready(world: LoopWorld, one: Storey) -> None:
+    query = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) { clientMutationId } }"
+    answer = world.http.post("/graphql", json={"query": query, "variables": {"id": one.pull()["node_id"]}})
+    assert "errors" not in answer.raise_for_status().json()
