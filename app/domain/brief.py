@@ -71,8 +71,8 @@ class Untrusted(Message):
     issue_body_shortened: bool = False
     issue_tasks: tuple[BriefStep, ...] = ()
     """The Issue's task list: the plan where there is no checkpoint yet."""
-    in_the_way: tuple[str, ...] = ()
-    """What the blockers of landing are about (checks, files, branches; GitHub's words), each after its code."""
+    quoted: tuple[str, ...] = ()
+    """What the blockers are about (names of checks, files, branches; GitHub's words), each after its code."""
 
 
 class Work(Message):

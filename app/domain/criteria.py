@@ -13,7 +13,7 @@ from app.domain.fencing import AtPublished, Foreign, NothingPublished, Tampered
 from app.domain.linked_issue import linked_issue_of
 from app.domain.recovery_view import RecoveryView, Verdict, tasks_of
 from app.domain.stack import HasLanded, MovedOn, NoPredecessor, SamePlace, Unclear, stacking
-from app.domain.validation import VERIFY, Failed, NotRun, Passed, judged, present, validations_of, version_of
+from app.domain.validation import VERIFY, Failed, NotRun, Passed, judged, listed, present, validations_of, version_of
 
 
 def criteria(view: RecoveryView) -> tuple[Criterion, ...]:
@@ -116,10 +116,10 @@ def _validations(view: RecoveryView) -> Verdict:
     known = {v.profile: v for v in validations_of(view.record)}
     failed = [name for name, v in known.items() if name != VERIFY and isinstance(judged(v, snapshot), Failed)]
     if failed:
-        return False, f"failed on {view.start_sha}: {', '.join(failed)}"
+        return False, f"failed on {view.start_sha}: {listed(failed)}"
     if not wanted:
         passed = [name for name, v in known.items() if isinstance(judged(v, snapshot), Passed)]
-        others = f"; passed on {view.start_sha}: {', '.join(passed)}" if passed else ""
+        others = f"; passed on {view.start_sha}: {listed(passed)}" if passed else ""
         return None, f"the policy names no verify command{others}"
     verify = known.get(VERIFY)
     if verify is not None and verify.version != version_of(wanted):

@@ -60,7 +60,7 @@ def left_over(view: RecoveryView) -> tuple[str, ...]:
         if issue is not None and issue.state == "OPEN":
             left.append(f"Issue #{issue.number} is still open")
         if view.work is not None and view.observation.branch(view.work.branch) is not None:
-            left.append(f"the branch {view.work.branch} is still there")
+            left.append("the ticket's branch is still there")
     elif pull is not None and pull.state == "OPEN" and not pull.is_draft:
         ready = view.record is not None and view.record.status == "ready"
         left.append(
@@ -71,7 +71,7 @@ def left_over(view: RecoveryView) -> tuple[str, ...]:
         numbers = ", ".join(f"#{p.number}" for p in around.dependents)
         left.append(f"{numbers} build on the ticket's branch, so it stays until they have another base")
     if others := _other_branches(view):
-        left.append(f"other branches carry the ticket's number: {', '.join(others)}")
+        left.append(f"other branches that carry the ticket's number: {len(others)}")
     return tuple(left)
 
 

@@ -8,6 +8,7 @@ the recovery specification).
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,6 +27,7 @@ from app.domain.surroundings import Surroundings
 
 VERIFY = "verify"
 """The profile of the policy's `verify` commands, which `recover` runs."""
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 MAX_NAME = 120
 MAX_CHECKS = 20
 MAX_STORED = 6 * 1024
@@ -209,6 +211,13 @@ def version_of(commands: Sequence[Sequence[str]]) -> str:
 def name_of(command: Sequence[str]) -> str:
     """A command as the name of a check."""
     return _told(" ".join(command) or "(no command)")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names of profiles inside a sentence of ours: plain words as they are, any other one without its text, which
+    stands with the result itself.
+    """
+    return ", ".join(name if _PLAIN_NAME.fullmatch(name) else "one with a longer name" for name in names)
 
 
 def name_for_story(validation: Validation) -> str:

@@ -89,7 +89,7 @@ def test_the_brief_shows_it_with_others_words_apart() -> None:
     told = [text for text in brief.blockers if text.startswith("landing (")]
     assert [text.split(":")[0] for text in told] == ["landing (changes_requested)", "landing (protected_paths)"]
     assert not any("@all" in text for text in (*brief.blockers, *(c.reason for c in brief.criteria)))
-    assert brief.untrusted.in_the_way == ("protected_paths: .github/workflows/@all.yml",)
+    assert brief.untrusted.quoted == ("protected_paths: .github/workflows/@all.yml",)
     assert brief.criteria[3].met is None
     assert "the ticket is ready and waits: a reviewer asked for changes; protected files" in brief.criteria[3].reason
     assert "a reviewer asked for changes" in brief.findings[3].finding
