@@ -71,7 +71,13 @@ JUDGED: list[tuple[str, RecoveryView, int, bool | None, str]] = [
         True,
         "agrees",
     ),
-    ("merged, Issue open", around(record=SHOWN, world=MERGED), 4, False, "Issue #42 is still open; the ticket's branch"),
+    (
+        "merged, Issue open",
+        around(record=SHOWN, world=MERGED),
+        4,
+        False,
+        "Issue #42 is still open; the ticket's branch",
+    ),
     (
         "all landed",
         around(record=SHOWN, world=replace(MERGED, branches=(), issue=None)),
