@@ -45,7 +45,7 @@ class Turns:
         more gives its turn back.
         """
         row = _row(view)
-        if row is None or situation.landing is None:
+        if row is None or (situation.landing is None and situation.after_merge is None):
             return plan
         if not on_its_way(situation):
             await self._give_back(view, row)
