@@ -16,7 +16,7 @@ from app.domain.child_changes import with_results
 from app.domain.drafts import decide_draft
 from app.domain.effect_report import settling
 from app.domain.external_id import parse
-from app.domain.fence_commit import MERGES
+from app.domain.fence_commit import MERGES, to_restore
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered, Unheld, shown_head
 from app.domain.handoff_marker import marker_of
 from app.domain.landing_tail import tail
@@ -159,7 +159,7 @@ def _restoration(s: Situation, head: Tampered) -> RestoreBranch:
     what = "deleted" if head.head is None else "overwritten"
     return RestoreBranch(
         branch=s.record.work.branch if s.record.work else "",
-        published=head.published,
+        published=to_restore(s.record, head.published),
         found=head.head,
         reopen_pr=pull.number if pull is not None else None,
         reason=f"the ticket branch was {what} by somebody who does not hold the ticket",

@@ -86,6 +86,13 @@ def fenced_off(record: Record, made: Disarming, sha: str, because: str) -> Recor
     )
 
 
+def to_restore(record: Record, published: str) -> str:
+    """Where a branch that was taken elsewhere is put back: never at a head that was withdrawn, which a merge under way
+    still names; then at the fence commit above it.
+    """
+    return record.fence.sha if published in record.burned_shas and record.fence is not None else published
+
+
 @dataclass(frozen=True)
 class Landed:
     """The merge was carried out before the fence commit could refuse it."""

@@ -120,3 +120,8 @@ WORDS: dict[str, Callable[[], Say]] = {
     "claim": _claim,
 }
 """Each says the same word with the same id, however often it is called."""
+
+
+def unhold() -> Say:
+    """A person takes the ticket off hold."""
+    return _word("unhold", partial(person_verbs.unhold, by="wanda"))

@@ -15,6 +15,7 @@ from app.domain.fence_commit import (
     fenced_off,
     may_still_merge,
     resolution,
+    to_restore,
 )
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
 from app.domain.observation import Pull
@@ -164,3 +165,10 @@ def test_a_merge_that_was_withdrawn_too_late_is_known_by_its_head_and_base(
     record: Record, head: str, base: str, first: bool
 ) -> None:
     assert came_first(record, head, base) is first
+
+
+def test_a_branch_is_never_put_back_at_a_withdrawn_head() -> None:
+    """Withdrawn below commits of somebody else, the published head stays what it was, and burned."""
+    above = fenced_off(_with(_permit()), Disarming("ticket/42", on=X, before=X, takes_over=False), F, "on hold")
+    assert above.published == RECORD.published
+    assert (to_restore(RECORD, S), to_restore(FENCED, F), to_restore(above, S)) == (S, F, F)
