@@ -17,11 +17,10 @@ from app.controller.tables import landing_turns
 from app.controller.view import View
 from app.domain.keys import TicketKey
 from app.domain.landing_steps import on_its_way
-from app.domain.landing_turns import Asking, Turn, Waits, asked, following, rank
+from app.domain.landing_turns import Asking, Turn, Waits, asked, following
 from app.domain.plan import Merge, Plan, UpdateBranch, Wait
-from app.domain.policy import Policy
+from app.domain.priority import rank_of
 from app.domain.situation import Situation
-from app.domain.surroundings import Surroundings
 from app.domain.ticket_id import ticket_id
 
 
@@ -50,7 +49,7 @@ class Turns:
         if not on_its_way(situation):
             await self._give_back(view, row)
             return plan
-        priority = _priority(situation.observation.around, situation.policy)
+        priority = rank_of(situation.observation, situation.policy)
         answer = await self._database.run(_ask, (row, str(view.ticket), priority, view.now))
         if isinstance(answer, Turn) or not any(isinstance(a, Merge | UpdateBranch) for a in plan):
             return plan
@@ -72,12 +71,6 @@ class Turns:
 def _row(view: View) -> Row | None:
     trunk = view.record.work.trunk if view.record is not None and view.record.work is not None else None
     return Row(view.repo.id, trunk) if trunk is not None and view.record is not None else None
-
-
-def _priority(around: Surroundings, policy: Policy) -> int:
-    items = around.project_items or ()
-    item = next((i for i in items if i.number == policy.project.number), None)
-    return rank(item.fields.get(policy.project.priority_field) if item is not None else None)
 
 
 def _read(connection: Connection, row: Row) -> list[Asking]:

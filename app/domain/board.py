@@ -96,9 +96,9 @@ def warnings(record: Record, observation: Observation, policy: Policy | None) ->
 def _amiss(record: Record, item: ProjectItem, policy: Policy) -> Iterator[str]:
     project, at = policy.project, record.projections.board
     wanted = (project.status_field, project.priority_field, project.release_field)
-    if missing := [name for name in wanted if _column(item, name) is None]:
+    if missing := [name for name in wanted if column_of(item, name) is None]:
         yield f"it has no field {', '.join(map(_shown, missing))} (renamed?), so that is not followed"
-    status, named = _column(item, project.status_field), _named_status(record, policy)
+    status, named = column_of(item, project.status_field), _named_status(record, policy)
     if status is not None and named is not None and _option(status, named) is None:
         yield f"its field {_shown(status.name)} has no option {_shown(named)}, so the status is not written"
     if at.refused is not None:
@@ -126,7 +126,7 @@ def _moved_release(
 
 def _status(at: Board, record: Record, item: ProjectItem, policy: Policy) -> tuple[Board, SetBoardStatus | None]:
     """What is known of the line's status now, and the write that it needs."""
-    column, named = _column(item, policy.project.status_field), _named_status(record, policy)
+    column, named = column_of(item, policy.project.status_field), _named_status(record, policy)
     wanted = _option(column, named) if column is not None and named is not None else None
     if column is None or wanted is None:
         return at, None
@@ -157,7 +157,8 @@ def _named_status(record: Record, policy: Policy) -> str | None:
     return named
 
 
-def _column(item: ProjectItem, name: str) -> Column | None:
+def column_of(item: ProjectItem, name: str) -> Column | None:
+    """The Project's field of this name; one that differs in case alone where none has it exactly."""
     exact = next((column for column in item.columns if column.name == name), None)
     return exact or next((column for column in item.columns if _same(column.name, name)), None)
 
@@ -167,7 +168,7 @@ def _option(column: Column, name: str) -> str | None:
 
 
 def _value(item: ProjectItem, field: str) -> str | None:
-    column = _column(item, field)
+    column = column_of(item, field)
     return item.fields.get(column.name) if column is not None else None
 
 

@@ -5,7 +5,6 @@ A turn is no permission and protects nothing: losing all of them costs updates, 
 on the board first, then who asked first.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,10 +17,6 @@ FORGOTTEN = timedelta(minutes=20)
 """A ticket in the row that did not ask for so long has something else to do."""
 AGAIN = timedelta(seconds=30)
 """When to ask again while nobody has the turn and somebody else is the first in the row."""
-
-_RANKS = {"urgent": 0, "critical": 0, "highest": 0, "high": 1, "medium": 2, "normal": 2, "low": 3, "lowest": 4}
-_NO_RANK = 2
-_NUMBERED = re.compile(r"^p([0-9])\b")
 
 
 @dataclass(frozen=True)
@@ -80,13 +75,6 @@ def following(row: Sequence[Asking], *, now: datetime) -> Asking | None:
     """Whose turn is next, of those who still ask."""
     waiting = [a for a in row if now - a.asked_at <= FORGOTTEN and not a.has_turn(now)]
     return min(waiting, key=_place, default=None)
-
-
-def rank(priority: str | None) -> int:
-    """The rank of a priority as boards name it, the most urgent first; a name of their own counts as ordinary."""
-    name = (priority or "").strip().lower()
-    numbered = _NUMBERED.match(name)
-    return int(numbered[1]) if numbered is not None else _RANKS.get(name, _NO_RANK)
 
 
 def _place(asking: Asking) -> tuple[int, datetime, str]:

@@ -1,61 +1,48 @@
-"""Which of several tickets goes first: by the board's priority, then the older Issue.
+"""Which of several tickets goes first: by the board's priority, then by whatever the row itself goes by.
 
-A single-select field is in the order of its options, the first the most urgent, as a board shows them. Otherwise the
-first number in the text counts (`P0` before `P1`), and tickets without a priority come last.
+Where every option of the field has a name that boards commonly use (`P0`, `Urgent`, `High`, …), the names decide, in
+whatever order the board shows them. Otherwise the options are in the order of the board, the first the most urgent; a
+field without options is read by its names or numbers. Tickets without a priority come last.
 """
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from app.domain.board import line_of
+from app.domain.board import column_of, line_of
 from app.domain.observation import Observation
 from app.domain.policy import Policy
 
-_NUMBER = re.compile(r"\d{1,6}")
+NONE = 1_000_000
+"""The rank of a ticket without a priority."""
+
+_NAMES = {"urgent": 0, "critical": 0, "highest": 0, "high": 1, "medium": 2, "normal": 2, "low": 3, "lowest": 4}
+_NUMBERED = re.compile(r"p?([0-9]{1,5})\b")
 
 
-@dataclass(frozen=True, order=True)
-class Urgency:
-    """Comparable: the smaller goes first. `known` is 0 where a priority was found, 1 otherwise."""
-
-    known: int = 1
-    rank: int = 0
-
-
-NONE = Urgency()
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """A ticket that waits for its turn."""
-
-    ticket: int
-    urgency: Urgency = NONE
+def rank(value: str | None, options: Sequence[str] = ()) -> int:
+    """The smaller goes first. `options`: the choices of the field, where it has any."""
+    if value is None:
+        return NONE
+    folded = [option.strip().casefold() for option in options]
+    wanted = value.strip().casefold()
+    named = [_named(option) for option in folded or [wanted]]
+    if None in named:
+        return folded.index(wanted) if wanted in folded else NONE
+    found = _named(wanted)
+    return found if found is not None else NONE
 
 
-def in_order(waiting: Iterable[Waiting]) -> tuple[Waiting, ...]:
-    """The tickets in the order in which they are to be served."""
-    return tuple(sorted(waiting, key=lambda one: (one.urgency, one.ticket)))
-
-
-def urgency_of(observation: Observation, policy: Policy) -> Urgency:
+def rank_of(observation: Observation, policy: Policy) -> int:
     """How urgent the board says that a ticket is."""
     item = line_of(observation, policy)
-    if item is None:
+    column = column_of(item, policy.project.priority_field) if item is not None else None
+    if item is None or column is None:
         return NONE
-    wanted = policy.project.priority_field.casefold()
-    column = next((c for c in item.columns if c.name.casefold() == wanted), None)
-    value = item.fields.get(column.name) if column is not None else None
-    if column is None or value is None:
-        return NONE
-    return urgency(value, column.options)
+    return rank(item.fields.get(column.name), column.options)
 
 
-def urgency(value: str, options: Iterable[str] = ()) -> Urgency:
-    """The place of a priority among the options of its field; without options, its first number."""
-    folded = [option.casefold() for option in options]
-    if value.casefold() in folded:
-        return Urgency(0, folded.index(value.casefold()))
-    number = _NUMBER.search(value)
-    return Urgency(0, int(number[0])) if number is not None else NONE
+def _named(text: str) -> int | None:
+    if text in _NAMES:
+        return _NAMES[text]
+    number = _NUMBERED.match(text)
+    return int(number[1]) if number is not None else None

@@ -17,7 +17,7 @@ from app.domain.observation import Branch, Observation
 from app.domain.plan import Action, MoveTrunk, Note, SetBoardStatus
 from app.domain.policy import Policy, ProjectPolicy, StatusNames
 from app.domain.policy_text import read_policy
-from app.domain.priority import NONE, Urgency, Waiting, in_order, urgency, urgency_of
+from app.domain.priority import NONE, rank, rank_of
 from app.domain.record import Board, Merged, Permit, Record, Target
 from app.domain.record import Landing as Landed
 from app.domain.surroundings import Asked, Column, Surroundings
@@ -215,25 +215,25 @@ def test_what_cannot_be_followed_is_said_in_one_line_and_blocks_nothing(seen: Ob
 
 
 @pytest.mark.parametrize(
-    ("value", "options", "found"),
+    ("options", "first_to_last"),
     [
-        ("High", ("Urgent", "High", "Low"), Urgency(0, 1)),
-        ("urgent", ("Urgent", "High"), Urgency(0, 0)),
-        ("P1", (), Urgency(0, 1)),
-        ("3", (), Urgency(0, 3)),
-        ("someday", (), NONE),
-        ("9" * 40, (), Urgency(0, 999_999)),
+        (("Urgent", "High", "Low"), ["urgent", "High", "Low", None]),
+        (("Low", "Medium", "High"), ["High", "Medium", "Low", None]),  # names count, not the board's order
+        (("P2", "P0", "P1"), ["P0", "P1", "P2", None]),
+        (("Now", "Soon", "Someday"), ["Now", "Soon", "Someday", "Gone"]),  # otherwise the board's order
+        (("Now", "High"), ["Now", "High", None]),
+        ((), ["1", "p2 later", "low", "99999"]),
+        ((), ["High", "whenever"]),
     ],
 )
-def test_priorities(value: str, options: tuple[str, ...], found: Urgency) -> None:
-    assert urgency(value, options) == found
+def test_priorities(options: tuple[str, ...], first_to_last: list[str | None]) -> None:
+    ranks = [rank(value, options) for value in first_to_last]
+    assert ranks == sorted(set(ranks))
 
 
-def test_the_more_urgent_goes_first_and_among_equals_the_older() -> None:
-    waiting = [Waiting(9), Waiting(5, Urgency(0, 2)), Waiting(7, Urgency(0, 0)), Waiting(3), Waiting(4, Urgency(0, 2))]
-    assert [one.ticket for one in in_order(waiting)] == [7, 4, 5, 3, 9]
-    assert urgency_of(on_board(Priority="Low"), POLICY) == Urgency(0, 2)
-    assert urgency_of(on_board(), POLICY) == urgency_of(observation(), POLICY) == NONE
+def test_the_priority_of_a_ticket_is_read_from_its_line() -> None:
+    assert rank_of(on_board(Priority="Low"), POLICY) > rank_of(on_board(Priority="High"), POLICY)
+    assert rank_of(on_board(), POLICY) == rank_of(observation(), POLICY) == NONE
 
 
 def test_the_policy_names_options_and_none_is_none() -> None:
