@@ -51,7 +51,7 @@ class Said:
     what: str
 
     def __str__(self) -> str:
-        return f"{self.source} says {self.what}"
+        return f"by {self.source}, {self.what}"
 
 
 class Gap(StrEnum):

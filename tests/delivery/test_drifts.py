@@ -1,0 +1,51 @@
+"""Level-triggered: every drift is found and put right, or told with the exact blocker, whatever made the loop look; and
+a second round writes nothing. The drifts stand in `drifts.py`.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from drifts import ROWS, TRIGGERS, Drift, Play, Played, play_all
+
+from app.emulator.client import Emulator
+
+CASES = [(trigger, row) for trigger in TRIGGERS for row in ROWS]
+
+
+@pytest.fixture(scope="module")
+def played(emulator: Emulator, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Played]]:
+    """All drifts at once in one world, once for each trigger."""
+    folder: Path = tmp_path_factory.mktemp("drifts")
+    loop = asyncio.new_event_loop()
+    play = Play(emulator, folder)
+    done: dict[str, Played] = {}
+
+    def by(trigger: str) -> Played:
+        if trigger not in done:
+            # Where a play cannot be played to its end, it is not played again for every row.
+            done[trigger] = Played({}, [f"the drifts of {trigger} were not brought about"])
+            done[trigger] = loop.run_until_complete(play_all(play, trigger))
+        return done[trigger]
+
+    yield by
+    loop.run_until_complete(play.world.close())
+    loop.close()
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(("trigger", "row"), CASES, ids=[f"{trigger} - {row.name}" for trigger, row in CASES])
+def test_a_drift_is_put_right_or_told_whatever_made_the_loop_look(
+    played: Callable[[str], Played], trigger: str, row: Drift
+) -> None:
+    if trigger in row.never_by:
+        pytest.skip(row.never_by[trigger])
+    fault = played(trigger).faults[row.name]
+    assert fault is None, fault
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("trigger", TRIGGERS)
+def test_a_second_round_on_all_of_them_writes_nothing(played: Callable[[str], Played], trigger: str) -> None:
+    assert played(trigger).second_round == []
