@@ -18,7 +18,7 @@ from app.controller.stops import Stops
 from app.controller.sweep import Sweeper
 from app.controller.turn import Ended
 from app.controller.view import Gone
-from app.domain.keys import InstallationKey, RepositoryKey, TicketKey, parse_key
+from app.domain.keys import InstallationKey, IssueKey, RepositoryKey, TicketKey, parse_key
 from app.domain.outcome import Refused
 from app.github.budget import counting
 from app.github.errors import GitHubError, Moved, RateLimited, Suspended
@@ -103,6 +103,8 @@ class Loop:
 
     async def _one(self, poke: Poke) -> Ended:
         key = parse_key(poke.key)
+        if isinstance(key, IssueKey):
+            return Ended(None, await self._sweeper.poke_named(key))
         if not isinstance(key, InstallationKey) and (stopped := await self._stops.blocked(key.repository)) is not None:
             return Ended(self._clock() + AFTER_STOPPED, stopped.reason)
         if isinstance(key, TicketKey):

@@ -22,7 +22,7 @@ from app.controller.sweep_marks import Seen, SweepMarks, Swept
 from app.controller.turn import Ended
 from app.controller.view import Gone, Views
 from app.domain.glance import Mark, differing, longest_unseen, marks
-from app.domain.keys import RepositoryKey, TicketKey, is_repository_name
+from app.domain.keys import IssueKey, RepositoryKey, TicketKey, is_repository_name
 from app.domain.ticket_id import TicketId, by_number
 from app.github.budget import counting
 from app.github.client import GitHub, RepositoryName
@@ -91,6 +91,14 @@ class Sweeper:
         return await self._everywhere(self._changed_in)
 
     async def sweep_installation(self, installation: int) -> int:
+    async def poke_named(self, key: IssueKey) -> str:
+        """Poke the ticket of an Issue that an event named by its id alone; what came of it. Raises GitHubError."""
+        ticket = await self._github.ticket_of(key.installation, key.node_id)
+        if ticket is None:
+            return "the App sees no Issue with this id"
+        await self._pokes.poke(str(ticket))
+        return f"{ticket} was poked"
+
         """Poke the active tickets of all repositories of an installation that came, or came back; returns how many. A
         repository that does not answer is passed over; raises GitHubError where the installation does not.
         """

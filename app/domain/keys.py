@@ -1,5 +1,6 @@
 """Keys: what a poke names. A ticket (`owner/repo#42`) or a child of one (`owner/repo#42.docs-1`), a trunk
-(`owner/repo@release-1-2-0`), a repository, or all repositories of an installation (`installation:7`).
+(`owner/repo@release-1-2-0`), a repository, all repositories of an installation (`installation:7`), or an Issue that is
+named by GitHub's id of it alone (`installation:7/I_kwDOAB`), as events of Projects name it.
 
 Names arrive in payloads, so every part is checked before it becomes part of a key.
 """
@@ -12,7 +13,8 @@ from app.domain.ticket_id import MAX_NUMBER, Child, TicketId, number_of, ticket_
 _OWNER = r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}"
 _REPOSITORY = r"(?!\.{1,2}(?:[#@]|\Z))[A-Za-z0-9._-]{1,100}"
 _FULL_NAME = re.compile(rf"{_OWNER}/{_REPOSITORY}")
-_INSTALLATION = re.compile(r"installation:([1-9][0-9]{0,17})")
+_INSTALLATION = re.compile(r"installation:([1-9][0-9]{0,17})(?:/([A-Za-z0-9_=-]{4,100}))?")
+_NODE_ID = re.compile(r"[A-Za-z0-9_=-]{4,100}")
 _KEY = re.compile(rf"(?P<repository>{_OWNER}/{_REPOSITORY})(?:#(?P<ticket>[0-9][a-z0-9.-]{{0,48}})|@(?P<trunk>\S+))?")
 
 
@@ -31,6 +33,11 @@ def is_installation_id(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**18
 
 
+def is_node_id(value: object) -> bool:
+    """Whether this is an id that GitHub's GraphQL could have given out."""
+    return isinstance(value, str) and _NODE_ID.fullmatch(value) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class InstallationKey:
     """Every repository of an installation: the App came, or came back."""
@@ -43,6 +50,21 @@ class InstallationKey:
 
     def __str__(self) -> str:
         return f"installation:{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class IssueKey:
+    """An Issue by its node id, under an installation that may see it: whose ticket it is has to be asked."""
+
+    installation: int
+    node_id: str
+
+    def __post_init__(self) -> None:
+        if not is_installation_id(self.installation) or not is_node_id(self.node_id):
+            raise ValueError("not an Issue of an installation")
+
+    def __str__(self) -> str:
+        return f"installation:{self.installation}/{self.node_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +112,14 @@ class TrunkKey:
         return f"{self.repository}@{self.branch}"
 
 
-Key = InstallationKey | RepositoryKey | TicketKey | TrunkKey
+Key = InstallationKey | IssueKey | RepositoryKey | TicketKey | TrunkKey
 
 
 def parse_key(text: str) -> Key:
     """The key written as `text`; `str()` of the result is `text` again. Raises ValueError."""
     installation = _INSTALLATION.fullmatch(text)
+    if installation is not None and installation[2] is not None:
+        return IssueKey(int(installation[1]), installation[2])
     if installation is not None:
         return InstallationKey(int(installation[1]))
     found = _KEY.fullmatch(text)

@@ -10,14 +10,15 @@ from types import TracebackType
 from typing import Literal, cast
 
 import httpx
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, Field
 
+from app.domain.keys import TicketKey, is_number, is_repository_name
 from app.domain.model import Message
 from app.domain.outcome import Blocked, Code, Refused
 from app.github.auth import AppKeys, AsInstallation, InstallationTokens
 from app.github.budget import Meter
 from app.github.clock import GitHubClock
-from app.github.errors import Forbidden, NotFound, Unauthorized
+from app.github.errors import Forbidden, GraphQLFailed, NotFound, Unauthorized
 from app.github.pace import Sleep
 from app.github.repository import Repository
 from app.github.retry import reads
@@ -36,6 +37,9 @@ _INSTALLATION_OF = "/repos/{owner}/{repo}/installation"
 _REPOSITORY = "/repos/{owner}/{repo}"
 _INSTALLATIONS = "/app/installations"
 _ITS_REPOSITORIES = "/installation/repositories"
+_ISSUE_OF = """
+query IssueOf($id: ID!) { node(id: $id) { ... on Issue { number repository { nameWithOwner } } } }
+"""
 _USER = "/user"
 _PERMISSION = "/repos/{owner}/{repo}/collaborators/{login}/permission"
 _TOKEN_FORM = re.compile(r"^[A-Za-z0-9_.-]{20,1024}$")
@@ -166,6 +170,21 @@ class GitHub:
             for shape in shapes
         ]
 
+    async def ticket_of(self, installation_id: int, node_id: str) -> TicketKey | None:
+        """The Issue with this node id, as far as an installation sees it. Raises GitHubError."""
+        try:
+            answer = await self._session(installation_id).query("IssueOf", _ISSUE_OF, {"id": node_id})
+        except GraphQLFailed as e:
+            if e.as_not_found("node") is not None:
+                return None
+            raise
+        found = (answer.body["data"] or {}).get("node") or {}
+        if "number" not in found:
+            return None
+        issue = read(_IssueShape, found, Call("POST", "IssueOf", kind="graphql"))
+        known = is_number(issue.number) and is_repository_name(issue.repository.full_name)
+        return TicketKey(issue.repository.full_name, issue.number) if known else None
+
     async def caller(self, user_token: str) -> Caller:
         """Whose token this is. It is sent to GitHub once and neither stored nor logged.
 
@@ -268,6 +287,15 @@ class _Known:
     installation: int
     repository: Repository
     since: datetime
+
+
+class _NamedShape(Message):
+    full_name: str = Field(alias="nameWithOwner")
+
+
+class _IssueShape(Message):
+    number: int
+    repository: _NamedShape
 
 
 class _InstallationShape(Message):

@@ -16,9 +16,11 @@ from app.domain.branches import owner_of_branch
 from app.domain.handoff_marker import ticket_of_comment
 from app.domain.keys import (
     InstallationKey,
+    IssueKey,
     RepositoryKey,
     TicketKey,
     is_installation_id,
+    is_node_id,
     is_number,
     is_repository_name,
 )
@@ -250,6 +252,17 @@ def _installation_repositories(delivery: _Delivery) -> Routing:
     return _poked(keys, "the App may act here now") or Ignored("no repository is listed")
 
 
+def _project_item(delivery: _Delivery) -> Routing:
+    item = _part(delivery.payload, "projects_v2_item")
+    if item.get("content_type") != "Issue" or delivery.action == "reordered":
+        return Ignored("not the fields of an Issue on a board")
+    number, issue = _part(delivery.payload, "installation").get("id"), item.get("content_node_id")
+    if not is_installation_id(number) or not is_node_id(issue):
+        return Ignored("no installation or no Issue is named")
+    # The event belongs to the organization and names no repository.
+    return Poked((str(IssueKey(int(str(number)), str(issue))),), "an Issue moved on a board")
+
+
 _RULES: Mapping[str, Callable[[_Delivery], Routing]] = {
     "issues": _issue,
     "issue_comment": _issue_comment,
@@ -259,6 +272,7 @@ _RULES: Mapping[str, Callable[[_Delivery], Routing]] = {
     "pull_request_review": _pull_request,
     "pull_request_review_comment": _pull_request,
     "pull_request_review_thread": _pull_request,
+    "projects_v2_item": _project_item,
     "push": _push,
     "create": _create_or_delete,
     "delete": _create_or_delete,

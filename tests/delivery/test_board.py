@@ -12,6 +12,7 @@ from loop_world import REPO, LoopWorld
 from upkeep_scene import BASE, COLUMNS, WORK, observation, on_board, record
 
 from app.domain.board import asks_for_trunks, decide_board, trunk_of_release, warnings, written
+from app.domain.keys import IssueKey
 from app.domain.noting import noted
 from app.domain.observation import Branch, Observation
 from app.domain.plan import Action, MoveTrunk, Note, SetBoardStatus
@@ -350,3 +351,16 @@ async def test_without_the_permission_the_board_is_not_followed(world: LoopWorld
     since = world.requested()
     await ticket.settle()
     assert world.writes(since) == []
+
+
+async def test_an_event_of_the_board_reaches_its_ticket_though_it_names_no_repository(board: BoardWorld) -> None:
+    controller = board.controller()
+    await board.poked()
+    issue = board.get(f"issues/{board.ticket}")["node_id"]
+    assert (
+        await controller._sweeper.poke_named(IssueKey(board.installation, issue)) == f"{REPO}#{board.ticket} was poked"
+    )
+    assert await board.poked() == [f"{REPO}#{board.ticket}"]
+    for nobody in ("I_kwDOAAAAAAAA", board.project["node_id"]):
+        assert "no Issue" in await controller._sweeper.poke_named(IssueKey(board.installation, nobody))
+    assert await board.poked() == []

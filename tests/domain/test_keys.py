@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.domain.keys import RepositoryKey, TicketKey, TrunkKey, parse_key
+from app.domain.keys import InstallationKey, IssueKey, RepositoryKey, TicketKey, TrunkKey, parse_key
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,8 @@ from app.domain.keys import RepositoryKey, TicketKey, TrunkKey, parse_key
         ("o_short/a.b_c-d", RepositoryKey("o_short/a.b_c-d")),
         ("o/.github", RepositoryKey("o/.github")),
         ("o/..x#1", TicketKey("o/..x", 1)),
+        ("installation:7", InstallationKey(7)),
+        ("installation:7/I_kwDOAB-_", IssueKey(7, "I_kwDOAB-_")),
     ],
 )
 def test_written_and_read(text, key):
@@ -48,6 +50,10 @@ def test_written_and_read(text, key):
         "ö/r",
         "o/r#٤",
         "o/r!57",
+        "installation:7/",
+        "installation:7/a b",
+        "installation:7/" + "a" * 101,
+        "installation:0/I_kw",
     ],
 )
 def test_not_a_key(text):

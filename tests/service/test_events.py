@@ -21,6 +21,7 @@ PERSON = {"id": 7, "type": "User", "login": "dev-a"}
 OURS = {"user": BOT, "performed_via_github_app": {"id": OWN}}
 
 ON_PULL = {"number": 57, "pull_request": {"url": "u"}}
+ITEM = {"content_type": "Issue", "content_node_id": "I_kwDOAB"}
 HANDOFF = "<!-- agent-recovery:handoff:42 -->\ntext"
 
 
@@ -156,6 +157,12 @@ IGNORED = [
     ("installation", {"action": "created", "installation": None}),
     ("installation", {"action": "created", "installation": {"id": "7"}}),
     ("issue_comment", {"issue": ON_PULL, "comment": {"body": "hello"}}),
+    ("projects_v2_item", {"action": "reordered", "projects_v2_item": ITEM, "installation": {"id": 7}}),
+    ("projects_v2_item", {"projects_v2_item": {**ITEM, "content_type": "DraftIssue"}, "installation": {"id": 7}}),
+    ("projects_v2_item", {"projects_v2_item": {**ITEM, "content_node_id": "a/b#1"}, "installation": {"id": 7}}),
+    ("projects_v2_item", {"projects_v2_item": {**ITEM, "content_node_id": None}, "installation": {"id": 7}}),
+    ("projects_v2_item", {"projects_v2_item": ITEM}),
+    ("projects_v2_item", {"projects_v2_item": None}),
     ("issue_comment", {"issue": {**ON_PULL, "body": None}, "comment": None}),
     ("installation_repositories", {"action": "removed", "repositories_removed": [{"full_name": "a/b"}]}),
 ]
@@ -167,6 +174,11 @@ def test_poked(event, payload, suffixes):
     assert isinstance(routing, Poked)
     assert routing.keys == tuple(f"octo-org/demo{suffix}" for suffix in suffixes)
     assert routing.reason
+
+
+def test_a_move_on_a_board_pokes_the_issue_by_its_id_for_the_event_names_no_repository():
+    payload = {"action": "edited", "projects_v2_item": ITEM, "installation": {"id": 7}, "organization": {"login": "o"}}
+    assert keys_of("projects_v2_item", payload, own_app_id=OWN).keys == ("installation:7/I_kwDOAB",)
 
 
 @pytest.mark.parametrize(("event", "payload"), IGNORED)
