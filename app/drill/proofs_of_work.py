@@ -18,6 +18,8 @@ from app.drill.proof import NotProved, Proof, Proved, Unproved
 
 P = ParamSpec("P")
 POLICY = ".github/agent-recovery.yml"
+LIST_OF_REFS = "/git-upload-pack"
+"""How the service reads which ledgers are in progress: by git, which lists the refs in one answer."""
 
 
 def looks(
@@ -211,8 +213,8 @@ def service_lost(observer: Observer, place: Place, loss: ServiceLoss) -> Proved:
     _killed("the service", loss.exit_code)
     require(loss.database_gone, "the database was not deleted")
     require(loss.new_pid != loss.old_pid, "the same process goes on")
-    index = [path for path in loss.reads_since if path.endswith("/git/matching-refs/agent-recovery/active/")]
-    require(index, "GitHub has not seen the new process read the active index")
+    index = [path for path in loss.reads_since if path.endswith(LIST_OF_REFS)]
+    require(index, "GitHub has not seen the new process read the index of ledgers in progress")
     ledger = observer.ledger_ref(place.ticket)
     return Proved(
         "the service was killed, its database deleted; a new one found the ticket on GitHub",

@@ -18,7 +18,7 @@ from app.drill.door import Door
 from app.drill.observer import AppIdentity, Observer
 from app.drill.processes import StoryProcess, StoryStopped, clean_environment
 from app.drill.proof import Attempt
-from app.drill.proofs_of_work import POLICY
+from app.drill.proofs_of_work import LIST_OF_REFS, POLICY
 from app.emulator.client import Emulator
 from app.service.keys import new_keys
 
@@ -308,8 +308,9 @@ class World:
         ]
 
     def reads_since(self, mark: int) -> list[str]:
-        """The paths of what the App has read successfully after request number `mark`."""
-        return [r["path"] for r in self.app_requests(mark) if r["method"] == "GET" and r["status"] == 200]
+        """The paths of what the App has read successfully after request number `mark`, lists of refs by git too."""
+        served = [r for r in self.app_requests(mark) if r["status"] == 200]
+        return [r["path"] for r in served if r["method"] == "GET" or r["path"].endswith(LIST_OF_REFS)]
 
     def pass_lease(self) -> None:
         """Moves GitHub's clock past a lease of the default length, its grace and its heartbeats."""

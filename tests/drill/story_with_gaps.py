@@ -32,7 +32,7 @@ NEW_PULLS = {"method": "POST", "path_regex": "/pulls$", "identity": APP}
 CHANGED_PULLS = {"method": "PATCH", "path_regex": "/pulls/[0-9]+$", "identity": APP}
 COMMENTS = {"method": "POST", "path_regex": "/comments$", "identity": APP}
 CHECK_RUNS = {"method": "POST", "path_regex": "/check-runs$", "identity": APP}
-ACTIVE_INDEX = {"method": "GET", "path_regex": "/matching-refs/agent-recovery/active/$", "identity": APP}
+ACTIVE_INDEX = {"kind": "git", "method": "POST", "path_regex": "/git-upload-pack$", "identity": APP}
 
 FORBIDDEN = {"code": 403, "body": {"message": "Resource not accessible by integration"}}
 IMPATIENT = 1.0

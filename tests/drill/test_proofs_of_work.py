@@ -105,13 +105,13 @@ def test_killed_is_proved_by_what_the_workspace_alone_has(scene: Scene) -> None:
 
 def test_service_lost_needs_the_new_process_to_have_read_the_active_index(scene: Scene) -> None:
     scene.begin("1")
-    read = "/api/v3/repos/acme/orchard/git/matching-refs/agent-recovery/active/"
+    read = "/acme/orchard.git/git-upload-pack"
 
     def lost(*reads: str, exit_code: int = -9, gone: bool = True) -> Proof:
         loss = proofs.ServiceLoss(exit_code, gone, old_pid=1, new_pid=2, reads_since=reads)
         return proofs.service_lost(scene.observer, scene.place, loss)
 
-    assert_not_proved(lost(), "active index")
+    assert_not_proved(lost(), "index of ledgers in progress")
     assert_not_proved(lost(read, exit_code=0), "SIGKILL")
     assert_not_proved(lost(read, gone=False), "not deleted")
     assert_proved(lost(read))
