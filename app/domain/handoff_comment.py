@@ -6,6 +6,7 @@ from app.domain.child_states import told
 from app.domain.effect_findings import shown
 from app.domain.fencing import AtPublished, Foreign, Head, Tampered, Unheld
 from app.domain.handoff_marker import marker_of
+from app.domain.hold import why_held
 from app.domain.landing_blocker import Blocker
 from app.domain.landing_told import lines
 from app.domain.model import instant_text
@@ -83,6 +84,12 @@ def _state(record: Record, stuck: Blocked | None) -> str:
     state = _STATE[record.status]
     if record.status in TERMINAL:
         return f"**{state}** · generation {record.generation}\n\n{why_it_ended(record)}. {after_the_end(record)}"
+    if record.status == "held" and record.held is not None:
+        return (
+            f"**{state}** · generation {record.generation}\n\n"
+            f"{inline(why_held(record), _LINE_BYTES)}. Nothing is claimed, written or landed until "
+            f"`agent-recovery unhold` takes it off hold."
+        )
     if lease is None:
         return f"**{state}** · generation {record.generation}"
     holder = inline(lease.holder, 80)

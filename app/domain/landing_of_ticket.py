@@ -7,6 +7,7 @@ from app.domain.children import active_names
 from app.domain.drafts import drafted_by
 from app.domain.effect_journal import unknown
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered, Unheld
+from app.domain.hold import why_held
 from app.domain.landing_blocker import MOST_NAMES, Blocker, BlockerCode, names
 from app.domain.policy import Policy
 from app.domain.pull_class import TicketPull
@@ -95,7 +96,8 @@ def _by_people(s: Situation) -> Iterator[Blocker]:
         told = names([record.landing.incident])
         yield Blocker(BlockerCode.INCIDENT, "a merge did not go as it was meant to", remedy, told)
     elif record.status == "held":
-        yield Blocker(BlockerCode.HELD, "a person put the ticket on hold", "a person takes it off hold")
+        said = names([why_held(record)]) if record.held is not None else ()
+        yield Blocker(BlockerCode.HELD, "a person put the ticket on hold", "a person takes it off hold", said)
     if issue is None or issue.state != "OPEN":
         what = "is gone" if issue is None else "is closed"
         yield Blocker(BlockerCode.ISSUE_CLOSED, f"Issue #{record.ticket} {what}", "reopen it if the work is wanted")

@@ -39,7 +39,7 @@ def standing_in_the_way(
     """
     if head is None or record.child is not None:
         return ()
-    if not (record.status == "ready" or _was_asked_for(record)):
+    if not _is_about_to_land(record):
         stale = undermined(record, observation) if record.status not in TERMINAL else None
         return () if stale is None else (rebase_first(stale),)
     if policy is None:
@@ -98,5 +98,7 @@ def _sentence(reason: str) -> str:
     return reason[:1].upper() + reason[1:]
 
 
-def _was_asked_for(record: Record) -> bool:
-    return record.landing.asked is not None
+def _is_about_to_land(record: Record) -> bool:
+    """Ready, or asked for by a person; also where a hold came in between."""
+    was_ready = record.status == "held" and (record.held is None or record.held.before == "ready")
+    return record.status == "ready" or was_ready or record.landing.asked is not None

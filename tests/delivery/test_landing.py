@@ -180,6 +180,11 @@ CASES: list[tuple[str, Situation, set[BlockerCode]]] = [
         situation(rules={"required": (Required("Agent Recovery"),)}, checks=_run(name="Agent Recovery")),
         {C.NO_GATE},
     ),
+    (
+        "a check that only sounds like ours",
+        situation(rules={"required": (Required("Agent Recovery tests"),)}, checks=_run(name="Agent Recovery tests")),
+        set(),
+    ),
     ("the head moved while it was read", situation(checks={"head_after": OTHER}), {C.HEAD_MOVING}),
     ("checks of another head", situation(checks={"sha": OTHER, "head_after": OTHER}), {C.HEAD_MOVING}),
     # Reviews
