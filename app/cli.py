@@ -37,6 +37,7 @@ ROOMS = {
     "init": Room("app.service.init_cli", "server", "Propose a policy to a repository, in a pull request."),
     "stop": Room("app.service.stop_cli", "server", "Write nothing more to a repository."),
     "start": Room("app.service.stop_cli", "server", "Let the App write to a stopped repository again."),
+    "uninstall": Room("app.service.uninstall_cli", "server", "Remove from a repository what the App made."),
     "doctor": Room("app.doctor.cli", "server", "Try on a sandbox repository whether GitHub behaves as relied on."),
     "approve": Room("app.service.effect_cli", "server", "Let a holder do one effect that cannot be undone."),
     "resolve": Room("app.service.effect_cli", "server", "Say how an effect ended that nobody knows the end of."),

@@ -16,11 +16,13 @@ from app.controller.project import Projector
 from app.controller.proposing import Opened, Proposal, Proposing
 from app.controller.reporting import Reporter
 from app.controller.stops import Stops
+from app.controller.uninstalling import Uninstalling
 from app.controller.view import Views
 from app.controller.witnesses import Witnesses
 from app.controller.witnessing import Witnessing
 from app.domain.intended import RepositoryPlan
 from app.domain.policy import Mode
+from app.domain.removal import Removal
 from app.github.budget import counting
 from app.github.client import GitHub
 
@@ -29,9 +31,11 @@ class Adoption:
     """The operator's commands about repositories."""
 
     def __init__(self, *, github: GitHub, database: Database, keys: Keyring, clock: Clock, stops: Stops) -> None:
-        witnessing = Witnessing(Witnesses(database), keys)
+        witnesses = Witnesses(database)
+        witnessing = Witnessing(witnesses, keys)
         self._stops = stops
         self._views = Views(github, keys, Heartbeats(database, clock), witnessing)
+        self._uninstalling = Uninstalling(self._views, witnesses, stops)
         self._proposing = Proposing(self._views)
         self._planning = Planning(self._views, Enrolling(self._views, Journal(witnessing), Reporter(Projector(keys))))
 
@@ -55,3 +59,13 @@ class Adoption:
         """Propose it in a pull request. Raises Refused, GitHubError."""
         with counting("init"):
             return await self._proposing.open(owner, name, proposal)
+
+    async def traces(self, owner: str, name: str, progress: Progress) -> Removal:
+        """What the App made in a repository; nothing is written. Raises GitHubError."""
+        with counting("uninstall"), self._stops.only_looking():
+            return await self._uninstalling.look(owner, name, progress)
+
+    async def uninstall(self, owner: str, name: str, *, by: str, force: bool, progress: Progress) -> Removal:
+        """Remove that, and leave the repository stopped. Raises Refused, GitHubError."""
+        with counting("uninstall"):
+            return await self._uninstalling.carry_out(owner, name, by=by, force=force, progress=progress)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sqlalchemy import Connection, and_, select, update
+from sqlalchemy import Connection, and_, delete, select, update
 
 from app.controller.database import Database, insert_into
 from app.controller.tables import witnesses
@@ -54,6 +54,10 @@ class Witnesses:
         """The highest point ever seen; None when the ledger was never seen, or the table was lost."""
         return await self._database.run(_highest, (repository_id, ref))
 
+    async def forget(self, repository_id: int) -> None:
+        """Drop all witnesses of a repository, because its ledgers were removed on purpose."""
+        await self._database.run(_forget, repository_id)
+
 
 def _see(connection: Connection, items: Sequence[tuple[int, str, LedgerPoint]]) -> Sequence[Testimony]:
     return [_see_one(connection, *item) for item in items]
@@ -91,3 +95,9 @@ def _highest(connection: Connection, items: Sequence[tuple[int, str]]) -> Sequen
         row = connection.execute(select(witnesses).where(this)).first()
         answers.append(None if row is None else LedgerPoint(row.sequence, row.generation, row.commit_sha))
     return answers
+
+
+def _forget(connection: Connection, items: Sequence[int]) -> Sequence[None]:
+    for repository_id in items:
+        connection.execute(delete(witnesses).where(witnesses.c.repository_id == repository_id))
+    return [None] * len(items)

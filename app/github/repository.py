@@ -21,6 +21,7 @@ from app.github.pull_edits import PullEdits
 from app.github.pulls import Pulls
 from app.github.queries import Queries
 from app.github.refs import Refs
+from app.github.removal import Removals
 from app.github.smart_http import SmartHttp
 from app.github.ticket_clues import TicketClues
 
@@ -46,6 +47,7 @@ class Repository(
     CommitDates,
     PolicyHistories,
     PolicyProposals,
+    Removals,
     SmartHttp,
     TicketClues,
     Discovery,

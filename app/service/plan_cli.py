@@ -1,8 +1,6 @@
 """`agent-recovery plan`: what each mode would do in a repository, and why. It reads, and writes nothing."""
 
 import json
-import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
@@ -14,6 +12,7 @@ from app.domain.intended import Intended, RepositoryPlan, Step
 from app.domain.policy import Mode
 from app.service.adopting import adoption_of
 from app.service.operator_command import repository_named, with_parts
+from app.service.progress import Progress
 
 app = typer.Typer(help="What the App would do in a repository.")
 
@@ -36,7 +35,7 @@ def plan(
     """
     owner, name = repository_named(repository, as_json)
     modes = tuple(dict.fromkeys(mode)) if mode else tuple(Mode)
-    progress = _Progress()
+    progress = Progress()
     made = with_parts(lambda parts: adoption_of(parts).plan(owner, name, modes, progress, most=most), as_json)
     progress.end()
     if as_json:
@@ -44,26 +43,6 @@ def plan(
         return
     for line in _lines(made):
         typer.echo(line)
-
-
-class _Progress:
-    """Says on stderr how far it is, at most once a second, and not before the second one."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + 1.0
-        self._shown = False
-
-    def __call__(self, done: int, total: int, what: str) -> None:
-        if time.monotonic() < self._next:
-            return
-        self._next, self._shown = time.monotonic() + 1.0, True
-        words = f"reading {what} ({done} of {total} looked at)" if total else f"reading {what}"
-        end = "\r" if sys.stderr.isatty() else "\n"
-        print(f"{words:<70}"[:78], end=end, file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        if self._shown and sys.stderr.isatty():
-            print(" " * 78, end="\r", file=sys.stderr, flush=True)
 
 
 def _told(made: RepositoryPlan) -> dict[str, Any]:

@@ -23,7 +23,9 @@ class Said:
 
     @property
     def json(self) -> Any:
-        return json.loads(self.out)
+        # Lines of the log may come before: in the program they go elsewhere.
+        lines = self.out.splitlines()
+        return json.loads("\n".join(lines[lines.index("{") :]))
 
 
 class Operator:
