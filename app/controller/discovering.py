@@ -82,9 +82,11 @@ class Discovering:
         found = await self._look(repo, active)
         if found is None:
             return 0
-        poked, pulls, ground, policy, _ = found
+        poked, pulls, ground, policy, newest = found
         if self._others.unanswered(repo, pulls, ground, policy) or self._others.untold(repo, pulls, ground):
             await self._pokes.poke(str(RepositoryKey(repo.full_name)))
+        elif newest is not None:
+            self._memory(repo).since = newest
         return poked
 
     async def bring_right(self, owner: str, name: str, active: Collection[TicketId]) -> Ended:

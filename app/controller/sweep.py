@@ -31,10 +31,11 @@ from app.github.refs import RefValue
 from app.github.repository import Repository
 
 AT_ONCE = 100
-"""Tickets of one sweep that are due at once; more of them follow one a second, so that a start with thousands of
-tickets, or with hundreds of repositories, spends no hour's budget in a minute.
+"""Tickets of one sweep that are due at once; more of them follow `THEN` every `APART`, so that a start with thousands
+of tickets, or with hundreds of repositories, spends no hour's budget in a minute.
 """
-APART = timedelta(seconds=1)
+THEN = 20
+APART = timedelta(seconds=20)
 HANDED_FOR = timedelta(seconds=10)
 """How long what was read for many rounds together may be used: an agent's pushes to the ledger tell nobody."""
 MOST_HANDED = 1000
@@ -90,7 +91,6 @@ class Sweeper:
         """
         return await self._everywhere(self._changed_in)
 
-    async def sweep_installation(self, installation: int) -> int:
     async def poke_named(self, key: IssueKey) -> str:
         """Poke the ticket of an Issue that an event named by its id alone; what came of it. Raises GitHubError."""
         ticket = await self._github.ticket_of(key.installation, key.node_id)
@@ -99,6 +99,7 @@ class Sweeper:
         await self._pokes.poke(str(ticket))
         return f"{ticket} was poked"
 
+    async def sweep_installation(self, installation: int) -> int:
         """Poke the active tickets of all repositories of an installation that came, or came back; returns how many. A
         repository that does not answer is passed over; raises GitHubError where the installation does not.
         """
@@ -187,12 +188,13 @@ class Sweeper:
     async def _poke(self, repo: Repository, tickets: set[TicketId], places: "count[int]") -> None:
         """The first of a sweep at once, and what their rounds need first is read for all of them together."""
         keys = {str(TicketKey(repo.full_name, ticket)): ticket for ticket in sorted(tickets, key=by_number)}
-        turns = {key: next(places) for key in keys}
         now = self._views.now()
-        for key, turn in turns.items():
-            if turn >= AT_ONCE:
-                await self._pokes.poke(key, due_at=now + APART * (turn - AT_ONCE))
-        soon = [key for key, turn in turns.items() if turn < AT_ONCE]
+        batches = {0: list[str]()}
+        for key in keys:
+            batches.setdefault(max(0, (next(places) - AT_ONCE) // THEN + 1), []).append(key)
+        soon = batches.pop(0)
+        for turn, later in batches.items():
+            await self._pokes.poke(*later, due_at=now + APART * turn)
         versions = await self._pokes.poke_at_once(*soon)
         if len(soon) < 2:
             return
@@ -227,5 +229,5 @@ def _seen(
     poked: set[TicketId],
     before: Mapping[TicketId, Mark],
 ) -> Seen:
-    gone = frozenset(before.keys() - now.keys())
-    return Seen(repo.id, seen.at, seen.base, now, frozenset(poked & now.keys()), gone)
+    changed = {ticket: mark for ticket, mark in now.items() if ticket in poked or before.get(ticket) != mark}
+    return Seen(repo.id, seen.at, seen.base, changed, frozenset(poked), frozenset(before.keys() - now.keys()))

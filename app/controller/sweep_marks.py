@@ -45,8 +45,8 @@ class Swept:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a sweep saw, to be kept. `poked`: the tickets it had looked at; `gone`: those it knows nothing of any
-    more.
+    """What a sweep saw, to be kept. `marks`: those that changed or whose tickets were poked, which `poked` names;
+    `gone`: tickets it knows nothing of any more.
     """
 
     repository_id: int
@@ -68,7 +68,7 @@ class SweepMarks:
         return await self._database.run(_last, repository_id)
 
     async def keep(self, seen: Seen) -> None:
-        """Durable on return. Only the marks of tickets that were poked are written: no other can have changed."""
+        """Durable on return."""
         await self._database.run(_keep, seen)
 
 
@@ -99,20 +99,22 @@ def _keep(connection: Connection, items: Sequence[Seen]) -> Sequence[None]:
 def _keep_one(connection: Connection, seen: Seen) -> None:
     names = ("repository_id", "ticket")
     insert = insert_into(connection, sweep_marks)
-    values = {name: insert.excluded[name] for name in ("seen", "merge_state", "touched", "looked_at")}
-    rows = [
-        {
-            "repository_id": seen.repository_id,
-            "ticket": str(ticket),
-            "seen": seen.marks[ticket].seen,
-            "merge_state": seen.marks[ticket].merge_state,
-            "touched": seen.marks[ticket].touched,
-            "looked_at": seen.at,
-        }
-        for ticket in sorted(seen.poked & seen.marks.keys(), key=str)
-    ]
-    if rows:
-        connection.execute(insert.on_conflict_do_update(index_elements=names, set_=values), rows)
+    shown = {name: insert.excluded[name] for name in ("seen", "merge_state", "touched")}
+    for looked_at, values in ((True, {**shown, "looked_at": insert.excluded.looked_at}), (False, shown)):
+        rows = [
+            {
+                "repository_id": seen.repository_id,
+                "ticket": str(ticket),
+                "seen": mark.seen,
+                "merge_state": mark.merge_state,
+                "touched": mark.touched,
+                "looked_at": seen.at,
+            }
+            for ticket, mark in sorted(seen.marks.items(), key=str)
+            if (ticket in seen.poked) is looked_at
+        ]
+        if rows:
+            connection.execute(insert.on_conflict_do_update(index_elements=names, set_=values), rows)
     gone = sorted(str(ticket) for ticket in seen.gone)
     for start in range(0, len(gone), _AT_ONCE):
         named = sweep_marks.c.ticket.in_(gone[start : start + _AT_ONCE])

@@ -99,8 +99,14 @@ def marks(glance: Glance, tickets: Iterable[TicketId], before: Mapping[TicketId,
 
 
 def differing(before: Mapping[TicketId, Mark], after: Mapping[TicketId, Mark]) -> list[TicketId]:
-    """The tickets to look at, by number."""
-    return sorted((ticket for ticket, mark in after.items() if before.get(ticket) != mark), key=by_number)
+    """The tickets to look at, by number. A merge state that becomes known is no news either: who waits for it asks."""
+    return sorted((ticket for ticket, mark in after.items() if _is_news(before.get(ticket), mark)), key=by_number)
+
+
+def _is_news(before: Mark | None, after: Mark) -> bool:
+    if before is None or (before.seen, before.touched) != (after.seen, after.touched):
+        return True
+    return before.merge_state not in ("", after.merge_state)
 
 
 def longest_unseen(looked_at: Mapping[TicketId, datetime], now: datetime) -> list[TicketId]:

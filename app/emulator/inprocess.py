@@ -73,7 +73,8 @@ class Transport(httpx.AsyncBaseTransport):
         await self._server(scope, receive, send)
         if connection.cut:
             raise httpx.RemoteProtocolError("Server disconnected without sending a response.", request=request)
-        return httpx.Response(status, headers=headers, content=content, request=request)
+        # A stream, as from the network: whoever wants to reads it piece by piece.
+        return httpx.Response(status, headers=headers, stream=httpx.ByteStream(content), request=request)
 
 
 class InProcess:

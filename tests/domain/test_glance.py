@@ -102,6 +102,13 @@ def test_what_was_known_before_github_forgot_it_still_counts() -> None:
     assert differing(between, marks(replace(SEEN, pulls=pulls(merge_state="DIRTY")), TICKETS, between)) == [42]
 
 
+def test_a_merge_state_that_becomes_known_is_no_news() -> None:
+    before = marks(replace(SEEN, pulls=pulls(merge_state="UNKNOWN")), TICKETS, {})
+    after = marks(SEEN, TICKETS, before)
+    assert differing(before, after) == []
+    assert differing(after, marks(replace(SEEN, pulls=pulls(merge_state="BEHIND")), TICKETS, after)) == [42]
+
+
 def test_a_touch_is_news_once() -> None:
     once = marks(replace(SEEN, touched={43: "2026-11-30T12:00:00Z"}), TICKETS, {})
     again: tuple[dict[TicketId, str], ...] = ({}, {43: "2026-11-30T12:00:00Z"}, {43: "2026-11-30T11:00:00Z"})
