@@ -249,7 +249,7 @@ class Rounds:
         if not isinstance(journaled, Journaled):
             return unwritten(view, journaled)
         standing = journaled.standing
-        mine = [p for p in standing.record.open if p.author == author]
+        mine = [p for p in standing.record.open if p.author == author and p.state != "accepted"]
         may_go = {p.id for p in action.again}
         wanted = [p for p in mine if p.id in may_go]
         dropped = [_given_up(p) for p in mine if p.id not in may_go]

@@ -32,7 +32,6 @@ from app.domain.plan import (
     CreateCheckRun,
     CreateComment,
     CreatePull,
-    FenceOff,
     ForgetRefusals,
     Guarded,
     NoteProgress,
@@ -51,7 +50,7 @@ from app.domain.plan import (
     target_of,
 )
 from app.domain.pull_base import pull_base
-from app.domain.record import TERMINAL, Permit, PermitKind, Record, Target, Work
+from app.domain.record import TERMINAL, Record, Work
 from app.domain.situation import Situation, ticket_pull
 from app.domain.stack_moves import stack_moves
 from app.domain.stuck import asking, needs_person
@@ -70,9 +69,9 @@ def decide(s: Situation) -> Plan:
     rules = _rules(s)
     wanted = {target_of(a) for a in rules if isinstance(a, Guarded)}
     if isinstance(standing, permits.Adoptable):
-        withdrawn = _withdrawn(s, standing.permits, wanted)
-        if withdrawn:
-            return (FenceOff(withdrawn, "what the merge was allowed by does not hold any more"),)
+        unwanted = tuple(p for p in standing.permits if p.kind in MERGES and (p.kind, p.target) not in wanted)
+        if unwanted and (first := landing_steps.unwanted(s, unwanted)) is not None:
+            return (first,)
         again = tuple(p for p in standing.permits if (p.kind, p.target) in wanted)
         refused = [t for p in again if p.kind in MERGES and (t := permits.retry_at(p)) is not None and s.now < t]
         if refused:
@@ -114,14 +113,6 @@ def _rules(s: Situation) -> Plan:
         *effects,
     )
     return (*others, *landing_steps.next_write(s, others))
-
-
-def _withdrawn(s: Situation, due: tuple[Permit, ...], wanted: set[tuple[PermitKind, Target]]) -> tuple[Permit, ...]:
-    """Merges that may still come though they are not wanted any more. One that came already is found by its probe."""
-    pull = ticket_pull(s.record, s.observation)
-    if pull is not None and pull.state == "MERGED":
-        return ()
-    return tuple(p for p in due if p.kind in MERGES and (p.kind, p.target) not in wanted)
 
 
 def _gap(s: Situation) -> Iterator[NoteSaved | WarnOfGap | RemoveComment]:

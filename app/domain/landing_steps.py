@@ -71,6 +71,23 @@ def next_write(s: Situation, others: tuple[Action, ...]) -> Iterator[Action]:
         yield _as_told(s, action_of(decision), decision.pull)
 
 
+def unwanted(s: Situation, permits: tuple[Permit, ...]) -> FenceOff | Wait | None:
+    """What is done about merges that may still come and are not what is to be done now. None: their probe finds what
+    became of them.
+    """
+    pull = ticket_pull(s.record, s.observation)
+    if pull is not None and pull.state == "MERGED":
+        return None
+    if s.landing is not None:
+        if s.landing.queued and all(p.kind == "enqueue" for p in permits):
+            return None
+        decision = decide_landing(s)
+        if isinstance(decision, NotYet) and all(b.code in PASSING for b in decision.blockers):
+            # What only takes time takes nothing away: it is decided when it is known.
+            return Wait(decision.blockers[0].reason, decision.until or s.now + MERGEABLE_AGAIN)
+    return FenceOff(permits, "what the merge was allowed by does not hold any more")
+
+
 def on_its_way(s: Situation) -> bool:
     """Whether the ticket needs its trunk to stand still: it lands, is brought up to date, or waits for nothing but
     time (its checks on the new head, say).
