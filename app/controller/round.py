@@ -22,8 +22,8 @@ from app.controller.ending import Endings
 from app.controller.enrolling import Enrolling
 from app.controller.fencing_off import FencingOff
 from app.controller.journal import Journal, Journaled
-from app.controller.pokes import PokeStore
 from app.controller.others import Others
+from app.controller.pokes import PokeStore
 from app.controller.project import Images, Projector
 from app.controller.repairs import Repairs
 from app.controller.reporting import Reporter
