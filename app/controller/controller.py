@@ -319,7 +319,8 @@ class Controller:
         """Carry out what a person says about a ticket. With `dry_run` nothing is written. Raises Refused with what
         stands in the way, GitHubError.
         """
-        self._require_writes()
+        if not dry_run:
+            self._require_writes()
         with counting("command"):
             async with _naming(ticket):
                 try:
