@@ -330,8 +330,7 @@ def _noted(record: Record, plan: Plan, now: datetime) -> Record:
         elif isinstance(action, NoteResults):
             record = record.model_copy(update={"children": action.children})
         elif isinstance(action, PullIsOpen):
-            noted = {"reopen_pr": None, "closed_pr": None, "pr_number": action.number}
-            record = record.model_copy(update={"projections": record.projections.model_copy(update=noted)})
+            record = noting.open_pull(record, action.number)
         elif isinstance(action, NoteUpdate | NoteMerge | NoteDequeued):
             record = noted_landing(record, action, now=now)
         elif isinstance(action, Note | MoveTrunk | NotePredecessor):

@@ -2,8 +2,9 @@
 
 A click of somebody else than the App is taken note of once. Where it goes against what the record asks for, it stands
 until the record asks for the other state: a click on "ready" while the ticket is worked on leaves the PR ready and
-lands nothing, and a click on "draft" on a ready ticket keeps it from landing. What nobody clicked is brought in line,
-also a PR that was opened as ready before the ticket was.
+lands nothing, and a click on "draft" on a ready ticket keeps it from landing. A person's word that a commit shall land
+asks for a PR that is ready, and is newer than a click before it. What nobody clicked is brought in line, also a PR that
+was opened as ready before the ticket was.
 
 Where the repository's plan has no drafts, the policy's `draft_label` says the same, if the policy names one and the
 repository has it; the check-run says it in any case. The title is never touched.
@@ -19,7 +20,7 @@ from app.domain.fencing import AtPublished, Foreign, Head
 from app.domain.observation import Pull
 from app.domain.plan import AddLabels, Note, RemoveLabel, SetDraft
 from app.domain.pull_acts import latest, undone_by_others
-from app.domain.record import Drafting, Record
+from app.domain.record import AskedToLand, Drafting, Record
 
 REFUSED_FOR = timedelta(days=1)
 """How long what GitHub refused is not tried again: a plan or a permission has to change first."""
@@ -34,9 +35,18 @@ def asked_state(record: Record, head: Head) -> bool | None:
     """Whether the record asks for a PR that is ready (True) or a draft (False); None: it says nothing of it now."""
     if not isinstance(head, AtPublished | Foreign) or record.status in _NO_OPINION:
         return None
+    if not isinstance(head, AtPublished):
+        return False
     # A child that completed holds no lease any more: what it published under its last one is what it gave.
-    completed = record.status == "completed" and isinstance(head, AtPublished)
-    return completed or (record.status == "ready" and isinstance(head, AtPublished) and head.fenced)
+    return record.status == "completed" or (
+        head.fenced and (record.status == "ready" or _asked(record, head) is not None)
+    )
+
+
+def _asked(record: Record, head: Head) -> AskedToLand | None:
+    """A person's word that exactly this head shall land."""
+    asked = record.landing.asked
+    return asked if asked is not None and isinstance(head, AtPublished) and asked.head_sha == head.sha else None
 
 
 def drafted_by(record: Record, pull: Pull) -> str | None:
@@ -66,11 +76,13 @@ def decide_draft(
         words = "ready for review" if click.kind == "ready" else "a draft"
         yield Note(at.model_copy(update=noted), f"{click.who} made the PR {words}")
         return
-    if at.by is not None and at.ready == ready:
+    asked = _asked(record, head)
+    is_older = asked is not None and click is not None and click.at < asked.at
+    if at.by is not None and at.ready == ready and not is_older:
         return
     if at.by is not None:
         over = at.model_copy(update={"by": None, "ready": ready})
-        yield Note(over, f"the ticket's state changed since {at.by} clicked, so the PR follows it again")
+        yield Note(over, f"what the ticket asks for changed since {at.by} clicked, so the PR follows it again")
     if differs and not _refused(at, ready, now):
         reason = "the holder says the work is ready" if ready else "the ticket is being worked on"
         yield SetDraft(pull.number, pull.node_id, not ready, reason)

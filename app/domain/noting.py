@@ -27,3 +27,11 @@ def with_value(record: Record, value: Drafting | Carried | Board) -> Record:
     """The record with one part of what is known of its images replaced."""
     name = "drafting" if isinstance(value, Drafting) else "carried" if isinstance(value, Carried) else "board"
     return record.model_copy(update={"projections": record.projections.model_copy(update={name: value})})
+
+
+def open_pull(record: Record, number: int) -> Record:
+    """The record with the ticket's PR, which is open. Of another PR than the one before nothing is known yet."""
+    at = record.projections
+    known = {} if number == at.pr_number else {"drafting": Drafting(), "carried": Carried()}
+    update = {"reopen_pr": None, "closed_pr": None, "pr_number": number, **known}
+    return record.model_copy(update={"projections": at.model_copy(update=update)})

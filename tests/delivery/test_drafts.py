@@ -13,7 +13,8 @@ from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished
 from app.domain.plan import AddLabels, Note, RemoveLabel, SetDraft
 from app.domain.policy import Policy
 from app.domain.pull_acts import Act
-from app.domain.record import Drafting
+from app.domain.record import AskedToLand, Drafting, Record
+from app.domain.record import Landing as Landed
 from app.domain.verdict import verdict_on
 from app.domain.worth_knowing import worth_knowing
 
@@ -41,6 +42,19 @@ CLICKED_DRAFT = Drafting(clicked="1", by="ann", ready=True)
 )
 def test_what_the_record_asks_for(status: str, head: Head, asked: bool | None) -> None:
     assert asked_state(record(status), head) is asked
+
+
+def test_a_person_s_word_to_land_a_commit_asks_for_a_ready_pr_and_is_newer_than_a_click_before_it() -> None:
+    def asked(sha: str, minutes: int, known: Drafting | None = None) -> Record:
+        word = AskedToLand(by="wanda", at=NOW + timedelta(minutes=minutes), head_sha=sha)
+        return record("working", known, landing=Landed(asked=word))
+
+    assert asked_state(asked(HEAD, 1), FENCED) is True
+    assert asked_state(asked("d" * 40, 1), FENCED) is False
+    assert asked_state(asked(HEAD, 1), UNFENCED) is False
+    pull = replace(PULL, acts=(act("draft"),))
+    assert _done(decide_draft(asked(HEAD, 1, CLICKED_DRAFT), pull, FENCED, None, now=NOW)) == ["noted", "ready"]
+    assert _done(decide_draft(asked(HEAD, -1, CLICKED_DRAFT), pull, FENCED, None, now=NOW)) == []
 
 
 # status of the record, PR is a draft?, what is known, the timeline → what is done

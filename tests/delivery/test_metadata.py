@@ -12,10 +12,11 @@ from upkeep_scene import HEAD, PULL, WORK, act, observation, record
 from app.domain.fencing import AtPublished
 from app.domain.linked_issue import linked_issue_of
 from app.domain.metadata import base_moved_by, decide_metadata, links_another, with_link
+from app.domain.noting import open_pull
 from app.domain.observation import Observation, Pull
 from app.domain.plan import Action, AddLabels, Assign, EditBase, MoveTrunk
 from app.domain.policy import EnrollPolicy, Policy
-from app.domain.record import Carried, Permit, Record, Target
+from app.domain.record import Carried, Drafting, Permit, Record, Target
 from app.domain.worth_knowing import worth_knowing
 
 FENCED = AtPublished(HEAD, True)
@@ -184,6 +185,13 @@ def test_a_person_s_base_is_told_as_long_as_their_word_stands() -> None:
     assert base_moved_by(known, PULL) is None
     moved = known.model_copy(update={"work": WORK.model_copy(update={"trunk": "release-3"})})
     assert base_moved_by(moved, pull) is None
+
+
+def test_what_was_put_onto_one_pr_says_nothing_of_another() -> None:
+    known = record(carried=Carried(linked=True, assigned=("bob",)), drafting=Drafting(by="ann", clicked="1"))
+    assert open_pull(known, 50).projections == known.projections
+    other = open_pull(known, 51).projections
+    assert (other.pr_number, other.carried, other.drafting) == (51, Carried(), Drafting())
 
 
 def test_a_child_s_pr_gets_the_line_and_no_more() -> None:
