@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from loop_world import LoopWorld
+
 from app.domain.validation import validations_of
 from tests.crash import Play
 
@@ -42,6 +44,12 @@ class EndState:
     """(name, state, generation, whether its result is sealed in the parent's record) of the ticket's children."""
     tree: str
     """What the published commit holds."""
+    issue: tuple[str, int]
+    """The Issue's state, and how often it was closed."""
+    trunk: tuple[str, ...]
+    """The first lines of the trunk's commits, sorted."""
+    told: int
+    """Comments that the App made, on the Issue and on the PRs."""
 
 
 async def end_of(play: Play, data: Path) -> EndState:
@@ -79,7 +87,15 @@ async def end_of(play: Play, data: Path) -> EndState:
         carried_out=play.carried_out,
         children=tuple((c.name, c.state, c.generation, c.result_commit is not None) for c in view.family.shown(record)),
         tree=_git(bare, "rev-parse", f"{published}^{{tree}}") if published else "",
+        issue=_issue(world),
+        trunk=tuple(sorted(c["commit"]["message"].split("\n")[0] for c in world.get("commits?sha=release-1"))),
+        told=sum("<!-- agent-recovery" in c["body"] for c in world.get("issues/comments")),
     )
+
+
+def _issue(world: LoopWorld) -> tuple[str, int]:
+    events = world.get(f"issues/{world.ticket}/events")
+    return world.get(f"issues/{world.ticket}")["state"], sum(e["event"] == "closed" for e in events)
 
 
 def _repository(data: Path) -> Path:

@@ -322,6 +322,63 @@ async def pruned(play: Play) -> None:
     play.begin()
 
 
+async def lands(play: Play) -> None:
+    """The holder says that the work is ready, and the App lands it."""
+    agent = await _published_in_full(play, "none")
+    play.begin()
+    await save(play, agent, "ready")
+
+
+async def lands_from_behind(play: Play) -> None:
+    """The same on a trunk that went on meanwhile and wants its newest commit in the work."""
+    agent = await _published_in_full(play, "[ci]")
+    _strict(play)
+    play.world.emulator.commit(REPO, {"other.txt": "x"}, branch="release-1")
+    _green(play, agent)
+    play.begin()
+    await save(play, agent, "ready")
+    await play.settle()
+    _green(play, agent)
+
+
+async def merged_by_hand(play: Play) -> None:
+    """A person merges the PR of a ticket whose holder is still at work."""
+    await _published_in_full(play, "none")
+    http = play.world.http
+    (pull,) = play.world.get("pulls")
+    query = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) { clientMutationId } }"
+    http.post("/graphql", json={"query": query, "variables": {"id": pull["node_id"]}}).raise_for_status()
+    http.put(f"/repos/{REPO}/pulls/{pull['number']}/merge", json={}).raise_for_status()
+    play.begin()
+
+
+async def _published_in_full(play: Play, checks: str) -> Agent:
+    text = f"version: 1\nmode: full\ntrunks: [release-*]\nlanding: {{checks: {checks}, unguarded_base: accept}}\n"
+    play.world.emulator.commit(REPO, {".github/agent-recovery.yml": text}, branch="main")
+    return await _published(play)
+
+
+def _green(play: Play, agent: Agent) -> None:
+    """What CI says of the branch's head."""
+    path = f"/repos/{REPO}/statuses/{play.world.head(agent.grant.branch)}"
+    play.world.http.post(path, json={"state": "success", "context": "ci"}).raise_for_status()
+
+
+def _strict(play: Play) -> None:
+    """The trunk's rules want its newest commit in what is merged."""
+    boss = play.world.emulator.user("boss")
+    play.world.emulator.change_repo(REPO, collaborators={"boss": "admin"})
+    wanted = {"strict_required_status_checks_policy": True, "required_status_checks": [{"context": "ci"}]}
+    body = {
+        "name": "strict",
+        "enforcement": "active",
+        "conditions": {"ref_name": {"include": ["refs/heads/release-1"], "exclude": []}},
+        "rules": [{"type": "required_status_checks", "parameters": wanted}],
+    }
+    headers = {"Authorization": f"Bearer {boss['token']}"}
+    play.world.http.post(f"/repos/{REPO}/rulesets", json=body, headers=headers).raise_for_status()
+
+
 async def _ended(play: Play) -> None:
     await _published(play)
     _issue(play, "closed")
@@ -357,3 +414,5 @@ STORIES: dict[str, Story] = {
         pruned,
     )
 }
+
+STORIES_OF_LANDING: dict[str, Story] = {story.__name__: story for story in (lands, lands_from_behind, merged_by_hand)}

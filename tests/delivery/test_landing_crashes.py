@@ -1,0 +1,76 @@
+"""Landing and what follows it, with calls disturbed: the end is that of the undisturbed run, without a second comment,
+merge or closing.
+
+By default a few calls of each story are disturbed, the writes first; `CRASH=all` disturbs every one in every way, and
+`CRASH=story/kind/number` plays one again.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import cycle
+
+import pytest
+
+from app.emulator.client import Emulator
+from tests.crash import DISTURBANCES, Call, Reach, Stage
+from tests.crash_end import EndState, end_of
+from tests.crash_stories import STORIES_OF_LANDING
+
+pytestmark = pytest.mark.timeout(3 * 3600 if os.environ.get("CRASH") == "all" else 240)
+
+SAMPLE: dict[str, tuple[str, ...]] = {
+    "lands": ("PUT pulls/*/merge", "PATCH issues/*", "graphql UpdateRefs"),
+    "lands_from_behind": ("PUT pulls/*/update-branch",),
+    "merged_by_hand": ("PATCH issues/*",),
+}
+"""The calls of each story that are disturbed by default: the last one of each name."""
+WAYS = cycle(("killed after", "late", "cut after", "very late", "killed after, database lost"))
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    data = tmp_path_factory.mktemp("github")
+    with Emulator.start(data) as emulator:
+        yield Stage(emulator, data, tmp_path_factory.mktemp("agents"))
+
+
+def _chosen(story: str, calls: list[Call]) -> Iterator[tuple[str, int]]:
+    wanted = os.environ.get("CRASH", "")
+    if wanted and wanted != "all":
+        named, kind, number = wanted.split("/")
+        if named == story:
+            yield kind, int(number)
+        return
+    for number, call in enumerate(calls):
+        if wanted == "all":
+            yield from ((kind, number) for kind, reaches in DISTURBANCES.items() if call.reach in reaches)
+    if not wanted:
+        for name in SAMPLE[story]:
+            last = max(number for number, call in enumerate(calls) if call.name == name)
+            yield next(WAYS), last
+
+
+def _judged(state: EndState, kind: str, call: Call) -> EndState:
+    if kind in ("very late", "paused") and call.name == "POST check-runs":
+        # It comes when another stands already and cannot be deleted: it must say the same as that one.
+        return replace(state, doubled_check_runs=state.doubled_check_runs - 1)
+    return state
+
+
+@pytest.mark.parametrize("story", STORIES_OF_LANDING)
+async def test_the_end_is_that_of_the_undisturbed_landing(stage: Stage, story: str) -> None:
+    expected, calls = await stage.play(STORIES_OF_LANDING[story], end_of)
+    assert (expected.status, expected.open_permits, expected.issue) == ("landed", 0, ("closed", 1))
+    assert any(call.reach is Reach.WRITE for call in calls)
+    failures = []
+    for kind, number in _chosen(story, calls):
+        call = calls[number]
+        try:
+            state = _judged((await stage.play(STORIES_OF_LANDING[story], end_of, kind, number))[0], kind, call)
+            problem = "" if state == expected else f"{state} instead of {expected}"
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+        if problem:
+            failures.append(f"CRASH='{story}/{kind}/{number}' ({call.name}): {problem}")
+    assert not failures, "\n".join(failures)
