@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 import structlog
 
@@ -76,6 +77,11 @@ log = structlog.get_logger()
 _TOLD = (Code.FROZEN, Code.ATTEMPTS_EXHAUSTED, Code.TOO_OLD)
 """Refusals that the loop shows to people."""
 
+AFTER_A_BRIEF = timedelta(seconds=20)
+"""When the loop looks at a ticket whose brief was asked for: whoever asks mostly takes it next, and a look in the
+middle of that would only be made twice.
+"""
+
 
 class Controller:
     """Everything the service does to tickets. `writes` off: reads and briefs only, no write to GitHub at all."""
@@ -139,8 +145,10 @@ class Controller:
         with counting("brief"):
             async with _naming(ticket):
                 view = await self._views.look(owner, name, ticket)
-        if view.frozen is not None or is_the_loops(view):
+        if view.frozen is not None:
             await self._pokes.poke(view.key)
+        elif is_the_loops(view):
+            await self._pokes.poke(view.key, due_at=view.now + AFTER_A_BRIEF)
         return brief_of(view, view.record, just_granted=False, resumes=self._resumes)
 
     async def evidence(
