@@ -44,6 +44,7 @@ ROOMS = {
     "hold": Room("app.service.person_cli", "server", "Put a ticket on hold: no claim, no write, no landing."),
     "unhold": Room("app.service.person_cli", "server", "Take a ticket off hold."),
     "cancel": Room("app.service.person_cli", "server", "End a ticket by a person's word."),
+    "bring-back": Room("app.service.person_cli", "server", "Let a cancelled ticket be claimed again."),
     "takeover": Room("app.service.person_cli", "server", "End a lease, also one whose holder lives."),
     "retarget": Room("app.service.person_cli", "server", "Move a ticket to another trunk."),
     "land": Room("app.service.person_cli", "server", "Have exactly one published head land."),

@@ -31,7 +31,7 @@ from app.ledger.reading import Standing
 
 TRIES = 10
 
-VerbName = Literal["hold", "unhold", "cancel", "takeover", "retarget", "land", "accept"]
+VerbName = Literal["hold", "unhold", "cancel", "recover", "takeover", "retarget", "land", "accept"]
 
 log = structlog.get_logger()
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from app.domain.model import Instant, Stored
 from app.domain.record import Record
 
-KEPT = 24
+KEPT = 16
 """Commands that are remembered. One older than three days is never heard again."""
 
 

@@ -23,6 +23,7 @@ from app.domain.policy import Mode, Policy
 from app.domain.pull_acts import latest
 from app.domain.record import FINISHED, TERMINAL, AskedToLand, Attempts, Intent, Published, Record
 from app.domain.refs import Place
+from app.domain.returning import may_return
 from app.domain.secret_shapes import redact
 from app.domain.situation import ticket_pull
 from app.domain.trunks import is_trunk
@@ -97,6 +98,18 @@ def cancel(g: Grounds, *, by: str, reason: str | None) -> Heard | Blocked:
         after = after.model_copy(update={"ended": said})
     words = f"#{after.ticket_id} is cancelled; its branch and its PR are left as they are"
     return Heard(_unasked(after), words, f"cancelled, by {by}", to="done", ending=how)
+
+
+def bring_back(g: Grounds, *, by: str) -> Heard | Blocked:
+    """A ticket that was cancelled or abandoned may be claimed again: the next claim begins another life of it."""
+    record = g.record
+    if record.status not in ("cancelled", "abandoned") or record.child is not None or record.ended is None:
+        return Heard(record, f"#{record.ticket_id} is {record.status}: there is nothing to bring back")
+    recalled = f"#{record.ticket_id} can be claimed again while its Issue is open"
+    if may_return(record):
+        return Heard(record, recalled, to="done")
+    ended_ = record.ended.model_copy(update={"recalled": Intent(by=by, at=g.now)})
+    return Heard(record.model_copy(update={"ended": ended_}), recalled, f"may come back, by {by}", to="done")
 
 
 def takeover(g: Grounds, *, by: str) -> Heard | Blocked:

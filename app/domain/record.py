@@ -249,6 +249,8 @@ class Ended(Stored):
     by: str | None = None
     """The person whose command it was, and what that person said."""
     reason: str | None = None
+    recalled: Intent | None = None
+    """The person at whose word the next claim brings the ticket back."""
 
 
 class Pruned(Stored):

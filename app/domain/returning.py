@@ -3,17 +3,19 @@ after the last (the ownership protocol, R10 and R11). Nothing brings it back by 
 """
 
 from app.domain.observation import Observation
-from app.domain.record import Attempts, Projections, Record
+from app.domain.record import Attempts, Landing, Projections, Record
 
 
 def may_return(record: Record) -> bool:
     """Whether an open Issue alone lets the next claim bring the ended ticket back. A landed one whose Issue is open was
     reopened by a person; so was one that ended because its Issue was closed or away. One that a person's command
-    cancelled, or that was abandoned, waits for a person's command; a child waits for its ticket's holder.
+    cancelled, or that was abandoned, waits for a person's word; a child waits for its ticket's holder.
     """
     if record.child is not None:
         return False
     if record.status == "landed":
+        return True
+    if record.ended is not None and record.ended.recalled is not None:
         return True
     by_issue = record.ended is not None and record.ended.because in ("issue_closed", "issue_gone")
     return record.status == "cancelled" and by_issue
@@ -39,6 +41,9 @@ def returned(record: Record, observation: Observation) -> Record:
             "attempts": Attempts(),
             "ended": None,
             "pruned": None,
+            "landing": Landing(),
+            "fence": None,
+            "held": None,
             "work": work,
             "published": published,
             "projections": _projections(record, observation, landed),

@@ -3,7 +3,9 @@
 from app.domain.model import instant_text
 from app.domain.record import Record
 from app.domain.returning import may_return
+from app.domain.untrusted import inline
 
+SAID_BYTES = 400
 _BECAUSE = {
     "merged": "Its PR was merged",
     "issue_closed": "Its Issue was closed",
@@ -16,13 +18,20 @@ def why_it_ended(record: Record) -> str:
     """One sentence without its full stop."""
     if record.ended is None:
         return f"The ticket is {record.status}"
-    return f"{_BECAUSE[record.ended.because]}, seen at {instant_text(record.ended.at)}"
+    ended = record.ended
+    if ended.by is None:
+        return f"{_BECAUSE[ended.because]}, seen at {instant_text(ended.at)}"
+    said = f": {ended.reason}" if ended.reason else ""
+    return inline(f"{ended.by} ended it at {instant_text(ended.at)}{said}", SAID_BYTES)
 
 
 def after_the_end(record: Record) -> str:
     """What stands now, and the way back."""
     if not may_return(record):
-        return "Branch and commits are left as they are. A person brings the ticket back with `/recovery recover`."
+        return (
+            "Branch and commits are left as they are. At a person's word the operator lets it be claimed again: "
+            f"`agent-recovery bring-back OWNER/NAME --ticket {record.ticket_id} --by LOGIN`."
+        )
     issue = f"#{record.ticket}"
     return (
         f"Branch and commits are left as they are. If there is work left, reopen {issue}: the next "

@@ -73,6 +73,12 @@ def cancel(
     _say("cancel", partial(person_verbs.cancel, by=by, reason=reason), repository, ticket, by, dry_run, as_json)
 
 
+@app.command("bring-back")
+def bring_back(repository: Repository, ticket: Ticket, by: By, dry_run: DryRun = False, as_json: Json = False) -> None:
+    """Let a ticket that was cancelled or abandoned be claimed again, in its next generation."""
+    _say("recover", partial(person_verbs.bring_back, by=by), repository, ticket, by, dry_run, as_json)
+
+
 @app.command()
 def takeover(repository: Repository, ticket: Ticket, by: By, dry_run: DryRun = False, as_json: Json = False) -> None:
     """End the present lease, also one whose holder lives: the next agent that claims gets the ticket at once."""

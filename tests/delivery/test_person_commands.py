@@ -8,6 +8,8 @@ import pytest
 from landing_world import Landing
 from loop_world import REPO, LoopWorld
 
+from app.domain.outcome import Refused
+
 if TYPE_CHECKING:
     from operating import Operator, Said
 
@@ -100,6 +102,23 @@ async def test_a_foreign_head_is_accepted_and_a_live_lease_is_taken_over(world: 
     await ticket.settle()
     grant = await world.claim(ticket.controller, generation=2)
     assert (grant.generation, grant.head_sha) == (3, foreign)
+
+
+async def test_a_cancelled_ticket_is_brought_back_by_another_word(world: LoopWorld, terminal: Terminal) -> None:
+    ticket = await Landing.begun(world, LANDS)
+    assert (await terminal.say("bring-back")).json["changed"] is False
+    over = await terminal.say("cancel", "--reason", "not any more")
+    assert (over.code, over.json["status"], ticket.place()) == (0, "cancelled", "done")
+    await ticket.settle()
+    (comment,) = world.comments(ticket.pull()["number"], "agent-recovery:handoff")
+    assert "wanda ended it at" in comment["body"]
+    assert "not any more" in comment["body"]
+    with pytest.raises(Refused, match="the ticket is cancelled"):
+        await world.claim(ticket.controller, generation=1)
+    back = await terminal.say("bring-back")
+    assert (back.code, back.json["answer"]) == (0, "#1 can be claimed again while its Issue is open")
+    grant = await world.claim(ticket.controller, generation=1)
+    assert (grant.generation, grant.head_sha, ticket.place()) == (2, ticket.pull()["head"]["sha"], "active")
 
 
 async def test_a_call_that_names_nothing_ends_with_2(world: LoopWorld, terminal: Terminal) -> None:

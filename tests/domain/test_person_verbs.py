@@ -14,7 +14,19 @@ from app.domain.fence import present_lease
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
 from app.domain.observation import Branch, Issue, Observation, Pull
 from app.domain.outcome import Blocked, Code
-from app.domain.person_verbs import Grounds, Heard, Verb, accept, cancel, hold, land, retarget, takeover, unhold
+from app.domain.person_verbs import (
+    Grounds,
+    Heard,
+    Verb,
+    accept,
+    bring_back,
+    cancel,
+    hold,
+    land,
+    retarget,
+    takeover,
+    unhold,
+)
 from app.domain.policy import Mode, Policy
 from app.domain.pull_acts import Act
 from app.domain.record import (
@@ -29,6 +41,8 @@ from app.domain.record import (
     Record,
     Work,
 )
+from app.domain.returning import may_return, returned
+from app.domain.the_end_told import after_the_end, why_it_ended
 from app.domain.token import Claims
 from app.domain.validation import present, shown
 
@@ -182,6 +196,39 @@ def test_a_cancelled_ticket_says_who_and_why_and_its_running_effects_are_unknown
 def test_a_ticket_on_hold_can_be_cancelled() -> None:
     after = _heard(cancel(_grounds(HELD), by="wanda", reason=None))
     assert (after.status, after.held) == ("cancelled", None)
+
+
+@pytest.mark.parametrize("status", ["cancelled", "abandoned"])
+def test_a_cancelled_ticket_comes_back_only_once_a_person_said_so(status: str) -> None:
+    over = _heard(cancel(_grounds(_record(landing=ASKED)), by="wanda", reason=None))
+    over = over.model_copy(update={"status": status})
+    assert not may_return(over)
+    answer = bring_back(_grounds(over), by="bob")
+    after = _heard(answer)
+    assert isinstance(answer, Heard)
+    assert answer.to == "done"
+    assert after.ended is not None
+    assert after.ended.recalled == Intent(by="bob", at=NOW)
+    assert isinstance(gates.may_claim(after, POLICY, now=NOW, observed_generation=3, login="bob"), gates.Pass)
+    assert bring_back(_grounds(after), by="bob") == replace(answer, because="")
+    anew = returned(after, SEEN)
+    assert (anew.status, anew.ended, anew.landing) == ("unclaimed", None, Landing())
+
+
+@pytest.mark.parametrize("record", [RECORD, HELD, _record(status="landed", lease=None), _record(child="docs-1")])
+def test_there_is_nothing_to_bring_back_of_a_ticket_that_nobody_cancelled(record: Record) -> None:
+    answer = bring_back(_grounds(record), by="bob")
+    assert isinstance(answer, Heard)
+    assert (answer.record, answer.because) == (record, "")
+
+
+def test_people_read_who_cancelled_a_ticket_and_what_brings_it_back() -> None:
+    over = _heard(cancel(_grounds(), by="wanda", reason="see #7 @bob <!-- x -->"))
+    words = f"{why_it_ended(over)}. {after_the_end(over)}"
+    assert words.startswith("wanda ended it at 2026-11-30T12:00:00Z: see ")
+    assert "@bob" not in words
+    assert "<!--" not in words
+    assert "`agent-recovery bring-back OWNER/NAME --ticket 42 --by LOGIN`" in words
 
 
 def test_a_takeover_ends_a_live_lease_and_the_next_claim_passes_at_once() -> None:
