@@ -14,6 +14,8 @@ from app.domain.record import Permit, PermitKind, Record, Round, Target
 TTL_S = 60
 RETRY_AFTER = timedelta(minutes=2)
 LONGEST_RETRY = timedelta(hours=24)
+LONGEST_RETRY_OF_A_MERGE = timedelta(minutes=30)
+"""A rule that nobody could read may be met at any moment, by a review for example, and no event says that it is."""
 LONGEST_DOUBLING = 10
 
 
@@ -63,10 +65,13 @@ def refused(record: Record, kind: PermitKind, target: Target) -> Permit | None:
 
 
 def retry_at(permit: Permit) -> datetime | None:
-    """When a refused write is worth another try: after 2 minutes, then four times as long each time, at most a day."""
+    """When a refused write is worth another try: after 2 minutes, then four times as long each time, at most a day, and
+    for a merge half an hour.
+    """
     if permit.refused_at is None:
         return None
-    return permit.refused_at + min(RETRY_AFTER * (1 << min(2 * permit.refusals, 20)), LONGEST_RETRY)
+    longest = LONGEST_RETRY_OF_A_MERGE if permit.kind in ("merge", "enqueue") else LONGEST_RETRY
+    return permit.refused_at + min(RETRY_AFTER * (1 << min(2 * permit.refusals, 20)), longest)
 
 
 def adopted(record: Record, permits: tuple[Permit, ...], *, author: str, now: datetime) -> Record:

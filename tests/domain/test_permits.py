@@ -118,3 +118,8 @@ def test_an_adopter_never_adopts_its_own_round_right_again(tries: int, seconds: 
     answer = _standing(after, now)
     assert isinstance(answer, NotDue)
     assert answer.until >= now + timedelta(seconds=120)
+
+
+def test_a_refused_merge_waits_half_an_hour_at_most() -> None:
+    permit = _permit(state="blocked", refused_at=NOW, refusals=9).model_copy(update={"kind": "merge"})
+    assert permits.retry_at(permit) == NOW + timedelta(minutes=30)
