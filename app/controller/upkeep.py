@@ -20,7 +20,7 @@ from app.domain import board, drafts
 from app.domain.board import decide_board
 from app.domain.code_owners import Owner, owners_of, to_ask
 from app.domain.linked_issue import linked_issue_of
-from app.domain.metadata import with_link
+from app.domain.metadata import remembered, with_link
 from app.domain.noting import with_value
 from app.domain.plan import (
     Action,
@@ -101,7 +101,7 @@ class Upkeep:
                 return await self._link(view, at, action)
             case Assign():
                 await view.repo.assign(action.number, action.logins)
-                return _Done(_carried(at, assigned=(*at.carried.assigned, *action.logins)))
+                return _Done(_carried(at, assigned=remembered(at.carried.assigned, action.logins)))
             case AddLabels():
                 return await self._label(view, at, action)
             case RemoveLabel():
@@ -136,7 +136,9 @@ class Upkeep:
         label = view.usable_policy.draft_label if view.usable_policy is not None else None
         if action.labels == (label,):
             return _Done(at.model_copy(update={"drafting": at.drafting.model_copy(update={"label": label})}))
-        return _Done(_carried(at, labels=(*at.carried.labels, *action.labels)), writes=1 if labelled.added else 0)
+        return _Done(
+            _carried(at, labels=remembered(at.carried.labels, action.labels)), writes=1 if labelled.added else 0
+        )
 
     async def _set_status(self, view: View, at: Projections, action: SetBoardStatus) -> _Done:
         number = number_of(view.ticket)

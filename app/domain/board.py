@@ -25,6 +25,8 @@ from app.domain.surroundings import Column, ProjectItem
 from app.domain.ticket_evidence import names_release
 
 _SHOWN_BYTES = 120
+_KEPT_BYTES = 255
+"""Of a value on the board: what goes into the record stays small."""
 
 Step = Note | MoveTrunk | SetBoardStatus
 
@@ -130,7 +132,7 @@ def _status(at: Board, record: Record, item: ProjectItem, policy: Policy) -> tup
     wanted = _option(column, named) if column is not None and named is not None else None
     if column is None or wanted is None:
         return at, None
-    shown = item.fields.get(column.name)
+    shown = _value(item, column.name)
     if _same(at.status, wanted):
         # What stood there before our write may be an answer that lags behind it.
         moved = shown if not _same(shown, wanted) and shown != at.before else None
@@ -143,7 +145,8 @@ def _status(at: Board, record: Record, item: ProjectItem, policy: Policy) -> tup
 
 def written(at: Board, action: SetBoardStatus, refused: str | None) -> Board:
     """What is known after the write; `refused`: GitHub's words, and then it is not tried again for this status."""
-    return at.model_copy(update={"status": action.value, "before": action.before, "moved": None, "refused": refused})
+    words = shorten(one_line(refused), _KEPT_BYTES)[0] if refused is not None else None
+    return at.model_copy(update={"status": action.value, "before": action.before, "moved": None, "refused": words})
 
 
 def _stage(record: Record) -> str:
@@ -169,7 +172,8 @@ def _option(column: Column, name: str) -> str | None:
 
 def _value(item: ProjectItem, field: str) -> str | None:
     column = column_of(item, field)
-    return item.fields.get(column.name) if column is not None else None
+    value = item.fields.get(column.name) if column is not None else None
+    return shorten(one_line(value), _KEPT_BYTES)[0] if value is not None else None
 
 
 def _the_only(release: str, trunks: Sequence[str]) -> str | None:

@@ -27,6 +27,8 @@ from app.domain.trunks import is_trunk
 
 MOST_ASSIGNEES = 10
 """GitHub passes over those after the tenth."""
+MOST_REMEMBERED = 100
+"""Of labels and of assignees that the App put onto one PR: who relabels an Issue for ever must not fill the record."""
 
 Carry = LinkIssue | Assign | AddLabels | AskOwners | EditBase | MoveTrunk | Note
 
@@ -54,6 +56,11 @@ def with_link(body: str, ticket: int) -> str:
     still reads as its author wrote it.
     """
     return f"Ticket: #{ticket}\n" + (f"\n{body}" if body else "")
+
+
+def remembered(known: tuple[str, ...], put: tuple[str, ...]) -> tuple[str, ...]:
+    """What the App put onto a PR, after more was put there: the newest of it."""
+    return (*known, *put)[-MOST_REMEMBERED:]
 
 
 def links_another(pull: Pull, record: Record) -> int | None:

@@ -144,6 +144,16 @@ def test_the_target_release(known: str | None, shown: str | None, trunk: str, do
     assert asks_for_trunks(of, seen, POLICY) is asks
 
 
+def test_what_the_board_says_stays_small_in_the_record() -> None:
+    columns = (*COLUMNS[:2], Column("Target release", "TEXT"))
+    long = "x" * 5000 + "\n"
+    for action in decided(record(), on_board(columns, Status="Todo", Target_release=long)):
+        if isinstance(action, Note):
+            assert len(noted(record(), action, now=observation().now).projections.board.release or "") < 300
+    refused = written(Board(), SetBoardStatus(7, "Status", "Done", None, "r"), "no\n" * 5000)
+    assert len(refused.refused or "") < 300
+
+
 def test_two_trunks_that_a_release_may_mean_move_nothing() -> None:
     twins = (Branch("release-2", BASE), Branch("release/2", BASE))
     of, seen = (

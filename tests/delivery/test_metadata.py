@@ -11,7 +11,14 @@ from upkeep_scene import HEAD, PULL, WORK, act, observation, record
 
 from app.domain.fencing import AtPublished
 from app.domain.linked_issue import linked_issue_of
-from app.domain.metadata import base_moved_by, decide_metadata, links_another, with_link
+from app.domain.metadata import (
+    MOST_REMEMBERED,
+    base_moved_by,
+    decide_metadata,
+    links_another,
+    remembered,
+    with_link,
+)
 from app.domain.noting import open_pull
 from app.domain.observation import Observation, Pull
 from app.domain.plan import Action, AddLabels, Assign, EditBase, MoveTrunk
@@ -185,6 +192,13 @@ def test_a_person_s_base_is_told_as_long_as_their_word_stands() -> None:
     assert base_moved_by(known, PULL) is None
     moved = known.model_copy(update={"work": WORK.model_copy(update={"trunk": "release-3"})})
     assert base_moved_by(moved, pull) is None
+
+
+def test_what_is_remembered_has_an_end() -> None:
+    known: tuple[str, ...] = ()
+    for n in range(300):
+        known = remembered(known, (f"label {n}",))
+    assert (len(known), known[-1]) == (MOST_REMEMBERED, "label 299")
 
 
 def test_what_was_put_onto_one_pr_says_nothing_of_another() -> None:
