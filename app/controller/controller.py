@@ -30,6 +30,7 @@ from app.controller.loop import Loop
 from app.controller.others import Others
 from app.controller.parenting import Parenting
 from app.controller.person_commands import Done, PersonCommands, Word
+from app.controller.policy_checks import PolicyShowing
 from app.controller.pokes import PokeStore
 from app.controller.probing import Prober
 from app.controller.project import Projector
@@ -129,7 +130,8 @@ class Controller:
         self._rebuilding = Rebuilding(self._views, witnessing)
         discovering = Discovering(self._views, pokes, others)
         self._sweeper = Sweeper(github, self._views, pokes, discovering, SweepMarks(database))
-        self._loop = Loop(rounds, self._sweeper, pokes, clock, stops or Stops(database, writes=writes), workers)
+        stops, policy = stops or Stops(database, writes=writes), PolicyShowing(self._views)
+        self._loop = Loop(rounds, self._sweeper, policy, pokes, clock, stops, workers)
 
     async def claim(self, owner: str, name: str, ticket: TicketId, request: ClaimRequest, login: str) -> Grant:
         """Make `login` the holder of a ticket. Raises Refused, GitHubError."""

@@ -13,6 +13,7 @@ import structlog
 
 from app.controller.clock import Clock
 from app.controller.pokes import Extension, First, Poke, PokeStore
+from app.controller.policy_checks import PolicyShowing
 from app.controller.round import Rounds
 from app.controller.stops import Stops
 from app.controller.sweep import Sweeper
@@ -41,13 +42,21 @@ class Loop:
     """Workers over the poke store, and the sweep timer."""
 
     def __init__(
-        self, rounds: Rounds, sweeper: Sweeper, pokes: PokeStore, clock: Clock, stops: Stops, workers: int = 4
+        self,
+        rounds: Rounds,
+        sweeper: Sweeper,
+        policy: PolicyShowing,
+        pokes: PokeStore,
+        clock: Clock,
+        stops: Stops,
+        workers: int = 4,
     ) -> None:
         self._rounds = rounds
         self._sweeper = sweeper
         self._pokes = pokes
         self._clock = clock
         self._stops = stops
+        self._policy = policy
         self._workers = workers
         self._failures: dict[str, int] = {}
         self._repeats: dict[str, tuple[str, int]] = {}
@@ -119,9 +128,13 @@ class Loop:
         return Ended(None, "trunks have no rules of their own yet")
 
     async def look_at_repository(self, owner: str, name: str) -> Ended:
-        """What belongs to no single ticket of a repository, and what no event told of its tickets. Raises GitHubError."""
+        """What belongs to no single ticket of a repository, and what no event told of its tickets. Raises
+        GitHubError.
+        """
         with counting("sweep"):
-            return await self._sweeper.bring_right(owner, name)
+            ended = await self._sweeper.bring_right(owner, name)
+            await self._policy.bring_right(owner, name)
+            return ended
 
     async def _extend(self, poke: Poke) -> None:
         while True:

@@ -54,11 +54,14 @@ class _Handed:
 
 @dataclass(frozen=True)
 class _SweptNow:
-    """How many tickets were poked, which are in progress, and whether anything that is no ticket's differs."""
+    """How many tickets were poked, which are in progress, and whether anything that is no ticket's differs, or the
+    policy.
+    """
 
     poked: int
     active: tuple[TicketId, ...]
     others_differ: bool
+    policy_differs: bool = False
 
 
 Choice = Callable[[Swept | None, Glanced, Sequence[TicketId]], set[TicketId]]
@@ -163,11 +166,15 @@ class Sweeper:
     async def _all_of(self, owner: str, name: str, places: "count[int]") -> int:
         """Everything of a repository."""
         swept = await self._swept(owner, name, places, lambda last, seen, differ: {*differ, *seen.glance.ledgers})
+        if swept.policy_differs:
+            await self._pokes.poke(str(RepositoryKey(f"{owner}/{name}")))
         return swept.poked + await self._discovering.sweep(owner, name, swept.active)
 
     async def _changed_in(self, owner: str, name: str, places: "count[int]") -> int:
         """What differs. What is no ticket's is looked through only where something of that differs, too."""
         swept = await self._swept(owner, name, places, _to_look_at)
+        if swept.policy_differs:
+            await self._pokes.poke(str(RepositoryKey(f"{owner}/{name}")))
         return swept.poked + (await self._discovering.sweep(owner, name, swept.active) if swept.others_differ else 0)
 
     async def _swept(self, owner: str, name: str, places: "count[int]", choose: Choice) -> _SweptNow:
@@ -183,7 +190,8 @@ class Sweeper:
         await self._pokes.poke(*_keys_elsewhere(seen))
         await self._marks.keep(_seen(repo, seen, now, chosen, before))
         others_differ = last is None or last.base.others != seen.base.others
-        return _SweptNow(len(chosen | seen.ended), tuple(seen.glance.ledgers), others_differ)
+        policy_differs = last is not None and last.base.policy != seen.base.policy
+        return _SweptNow(len(chosen | seen.ended), tuple(seen.glance.ledgers), others_differ, policy_differs)
 
     async def _poke(self, repo: Repository, tickets: set[TicketId], places: "count[int]") -> None:
         """The first of a sweep at once, and what their rounds need first is read for all of them together."""

@@ -80,13 +80,13 @@ class Checks(RepositoryAccess):
         """
         await self.session.write("PATCH", _CHECK_RUN, self._at(id=id), run.body(creating=False))
 
-    async def find_check_runs(self, sha: str) -> list[CheckRun]:
-        """The probe for `create_check_run`: our App's runs named `Agent Recovery` on a commit, oldest first."""
-        query: dict[str, str | int] = {"check_name": CHECK_NAME, "app_id": self.app_id, "filter": "all"}
+    async def find_check_runs(self, sha: str, name: str = CHECK_NAME) -> list[CheckRun]:
+        """The probe for `create_check_run`: our App's runs of this name on a commit, oldest first."""
+        query: dict[str, str | int] = {"check_name": name, "app_id": self.app_id, "filter": "all"}
         pages = await self.session.pages(_OF_COMMIT, self._at(sha=sha), query)
         call = Call("GET", _OF_COMMIT)
         shapes: list[CheckRunShape] = []
         for page in pages:
             shapes += read(CheckRunsShape, page.body, call).check_runs
-        ours = [shape for shape in shapes if shape.name == CHECK_NAME and shape.is_from(self.app_id)]
+        ours = [shape for shape in shapes if shape.name == name and shape.is_from(self.app_id)]
         return [shape.check_run() for shape in sorted(ours, key=lambda shape: shape.id)]

@@ -14,6 +14,7 @@ from app.github.merging import Merging
 from app.github.metadata import Metadata
 from app.github.objects import Objects
 from app.github.overview import Overviews
+from app.github.policy_checks import PolicyChecks
 from app.github.policy_history import PolicyHistories
 from app.github.policy_proposal import PolicyProposals
 from app.github.project_fields import ProjectFields
@@ -47,6 +48,7 @@ class Repository(
     CommitDates,
     PolicyHistories,
     PolicyProposals,
+    PolicyChecks,
     Removals,
     SmartHttp,
     TicketClues,
