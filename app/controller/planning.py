@@ -5,11 +5,12 @@ modes, because a mode changes what is decided and not what there is. Whoever cal
 refused, so that even a fault here cannot write.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.controller.authors import Authors
 from app.controller.enrolling import Enrolling
+from app.controller.policy_checks import PolicyShowing
 from app.controller.view import Gone, View, Views
 from app.domain import gates
 from app.domain.branches import owner_of_branch
@@ -25,6 +26,7 @@ from app.domain.observation import Branch, Observation
 from app.domain.others_check import Answer, OpenPull, answers, is_nobodys
 from app.domain.outcome import Blocked
 from app.domain.policy import PATH, Mode, Policy
+from app.domain.policy_check import NAME, Verdict
 from app.domain.policy_in_force import InForce
 from app.domain.pull_class import Ground, class_of
 from app.domain.situation import Situation
@@ -67,6 +69,7 @@ class Planning:
         self._views = views
         self._enrolling = enrolling
         self._authors = Authors()
+        self._policy = PolicyShowing(views)
 
     async def plan(
         self, owner: str, name: str, modes: Collection[Mode], progress: Progress, *, most: int = MOST_LOOKED_AT
@@ -87,8 +90,10 @@ class Planning:
         unread = [*lists.unread]
         if len(tickets) > most:
             unread.append(f"{len(tickets) - most} tickets were not looked at; --most N looks at more")
+        shown = await self._policy_verdicts(repo, lists)
         for mode, intentions in planned.items():
             intentions += _pulls(lists, tickets, mode)
+            intentions += _policy_shown(shown if mode is not Mode.OBSERVE else ())
             intentions += _branches(lists, tickets)
         return RepositoryPlan(
             repository=repo.full_name,
@@ -105,6 +110,11 @@ class Planning:
             unread=tuple(unread),
             modes=planned,
         )
+
+    async def _policy_verdicts(self, repo: Repository, lists: _Lists) -> Sequence[Verdict]:
+        if lists.in_force.policy is None:
+            return ()
+        return await self._policy.verdicts(repo, await repo.policy_state(PATH), lists.in_force)
 
     async def _lists(self, repo: Repository, progress: Progress) -> _Lists:
         progress(0, 0, "the repository")
@@ -266,6 +276,13 @@ def _pulls(lists: _Lists, tickets: Sequence[TicketId], mode: Mode) -> Iterator[I
             name = "CreateCheckRun" if answer.run is None else "UpdateCheckRun"
             step = Step(name, {"conclusion": answer.conclusion, "title": answer.title}, classed.reason)
             yield Intended(thing, (step,), f"{classed.kind}: nothing else of it is touched")
+
+
+def _policy_shown(verdicts: Iterable[Verdict]) -> Iterator[Intended]:
+    for verdict in verdicts:
+        name = "CreateCheckRun" if verdict.run is None else "UpdateCheckRun"
+        details = {"name": NAME, "conclusion": verdict.conclusion, "title": verdict.title}
+        yield Intended(f"policy at {verdict.sha[:12]}", (Step(name, details, "the policy file is shown"),))
 
 
 def _branches(lists: _Lists, tickets: Collection[TicketId]) -> Iterator[Intended]:

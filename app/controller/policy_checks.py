@@ -44,11 +44,12 @@ class PolicyShowing:
         in_force = await self._views.policy_of(repo, _shown(repo, state))
         if in_force.policy is None or in_force.policy.mode is Mode.OBSERVE:
             return 0
-        verdicts = [self._of_default(state, in_force), *await self._of_pulls(repo, state)]
-        written = 0
-        for verdict in verdicts:
-            written += await self._show(repo, verdict, state) if verdict is not None else 0
-        return written
+        return sum([await self._show(repo, verdict, state) for verdict in await self.verdicts(repo, state, in_force)])
+
+    async def verdicts(self, repo: Repository, state: PolicyState, in_force: InForce) -> list[Verdict]:
+        """What is still to be shown. Reads only. Raises GitHubError."""
+        found = [self._of_default(state, in_force), *await self._of_pulls(repo, state)]
+        return [verdict for verdict in found if verdict is not None]
 
     def _of_default(self, state: PolicyState, in_force: InForce) -> Verdict | None:
         default = state.default

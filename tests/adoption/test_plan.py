@@ -122,6 +122,8 @@ async def test_a_policy_that_cannot_be_used_is_told_with_line_and_remedy(world: 
     assert told["mode_now"] == "repair"
     assert "is in force" in told["policy"]
     assert told["problems"][0].startswith("line 1: mode:")
+    [shown] = [one for one in told["modes"]["repair"] if one["thing"].startswith("policy at")]
+    assert (shown["actions"][0]["action"], shown["actions"][0]["conclusion"]) == ("CreateCheckRun", "failure")
     policy(world, "mode: repair\ntrunks: [release-*]\nlease:\n  ttl: 9h\n")
     assert (await planned(world, operator))["clamps"][0].startswith("lease.ttl: 9h")
 
