@@ -23,7 +23,7 @@ import structlog
 from app.controller.journal import Journal, Journaled
 from app.controller.reporting import Reporter
 from app.controller.view import View
-from app.domain.fence_commit import Disarming, Fenced, Landed, Unresolved, disarming, fenced_off, resolution
+from app.domain.fence_commit import Disarming, Fenced, Landed, PullNow, Unresolved, disarming, fenced_off, resolution
 from app.domain.model import ZERO_SHA
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.person_verbs import landed_before
@@ -91,7 +91,7 @@ class FencingOff:
             return Fenced()
         for wait in (*WAITS_S, None):
             try:
-                found = resolution(record, await view.repo.pull(number))
+                found = resolution(record, await _read(view, number))
             except NotFound:
                 return Fenced()
             if not isinstance(found, Unresolved) or wait is None:
@@ -111,6 +111,11 @@ class FencingOff:
             if await view.repo.place_of_ref(kept) is None:
                 moves.append(RefUpdate(kept, ZERO_SHA, made.keep))
         return tuple(moves)
+
+
+async def _read(view: View, number: int) -> PullNow:
+    now = await view.repo.pull_now(number)
+    return PullNow(number, now.state, now.head_sha, now.base, now.queued)
 
 
 def unresolved(reason: str) -> Blocked:

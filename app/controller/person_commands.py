@@ -7,6 +7,8 @@ off, and whoever said the word is answered only once it is known which of the tw
 answer too.
 """
 
+import asyncio
+import random
 from dataclasses import dataclass
 from typing import Literal
 
@@ -69,7 +71,9 @@ class PersonCommands:
         """Carry a word out. With `dry_run` nothing is written. Raises Refused with what stands in the way, "landed" and
         "unresolved" included, and GitHubError.
         """
-        for _ in range(TRIES):
+        for tried in range(TRIES):
+            if tried > 1:
+                await asyncio.sleep(random.uniform(0.05, 0.5))
             view = await self._views.look(owner, name, ticket)
             standing = _ticket(view)
             if (before := known(standing.record, word.id)) is not None:
@@ -121,7 +125,7 @@ def _ticket(view: View) -> Standing:
     if view.frozen is not None:
         raise Refused(frozen_refusal(view))
     standing = view.standing
-    if standing is None or standing.unborn:
+    if standing is None:
         reason = f"#{view.ticket} is no ticket: nobody has claimed it"
         raise Refused(Blocked(Code.NOT_FOUND, reason, "check the repository and the number"))
     return standing

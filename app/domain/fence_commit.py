@@ -9,7 +9,6 @@ the PR shows the branch's new head, and only then anybody is answered.
 from dataclasses import dataclass
 
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
-from app.domain.observation import Pull
 from app.domain.record import Fence, Permit, PermitKind, Record
 
 MERGES: frozenset[PermitKind] = frozenset({"merge", "enqueue"})
@@ -94,10 +93,21 @@ def to_restore(record: Record, published: str) -> str:
 
 
 @dataclass(frozen=True)
+class PullNow:
+    """The ticket's PR as it was read after a fence commit. `queued`: it still has its place in a merge queue."""
+
+    number: int
+    state: str
+    head_sha: str
+    base: str
+    queued: bool = False
+
+
+@dataclass(frozen=True)
 class Landed:
     """The merge was carried out before the fence commit could refuse it."""
 
-    pull: Pull
+    pull: PullNow
 
 
 @dataclass(frozen=True)
@@ -107,7 +117,7 @@ class Fenced:
 
 @dataclass(frozen=True)
 class Unresolved:
-    """GitHub still shows the PR at a withdrawn head, so nobody can say yet."""
+    """GitHub still shows the PR at a withdrawn head or in a queue, so nobody can say yet."""
 
     reason: str
 
@@ -119,12 +129,14 @@ def came_first(record: Record, head_sha: str, base: str) -> bool:
     return record.fence is not None and head_sha in record.burned_shas and base == record.fence.base
 
 
-def resolution(record: Record, pull: Pull | None) -> Landed | Fenced | Unresolved:
-    """What became of the merges that a fence commit was made against. `pull`: the ticket's PR, read after it."""
+def resolution(record: Record, pull: PullNow | None) -> Landed | Fenced | Unresolved:
+    """What became of the merges that a fence commit was made against."""
     if record.fence is None or pull is None:
         return Fenced()
     if pull.state == "MERGED":
         return Landed(pull)
     if pull.state == "OPEN" and pull.head_sha in record.burned_shas:
         return Unresolved(f"PR #{pull.number} still shows {pull.head_sha[:12]}, which was withdrawn")
+    if pull.state == "OPEN" and pull.queued and pull.head_sha == record.fence.sha:
+        return Unresolved(f"PR #{pull.number} still is in the merge queue, though its head was withdrawn")
     return Fenced()

@@ -16,7 +16,6 @@ from app.domain import person_verbs
 from app.domain.agent_api import ClaimRequest
 from app.domain.outcome import Refused
 
-MOMENTS = ("before", "at the update", "after the update", "after the answer")
 Say = Callable[[Controller], Awaitable[str]]
 
 

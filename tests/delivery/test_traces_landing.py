@@ -5,18 +5,17 @@ whatever order GitHub carries them out, whoever dies and whatever answer is lost
 from dataclasses import replace
 
 import pytest
-from door_world import MOMENTS, WORDS, Door, Killed, Say, at_the_door, unhold
+from door_world import WORDS, Door, Killed, Say, at_the_door, unhold
 from landing_world import AT, Landing
 from loop_world import REPO, LoopWorld, claims_of
 
 from app.controller.fencing_off import WAITS_S
 from app.domain.agent_api import ClaimRequest, EvidenceRequest, HeartbeatRequest
 from app.domain.child_api import SpawnRequest, Task
-from app.domain.observation import Pull
 from app.domain.outcome import Code, Refused
 from app.domain.record import Record
 from app.domain.ticket_id import Child
-from app.github.pulls import Pulls
+from app.github.merged_pulls import MergedPulls, PullNow
 from app.ledger.git_outcomes import FencedOut, OnHold, Pushed, Withdrawn
 
 LEASE_OVER_S = 17 * 60
@@ -69,8 +68,14 @@ async def _answered(ticket: Landing, say: Say) -> str:
     return answer
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize(
+    ("word", "moment"),
+    [
+        *((word, moment) for word in WORDS for moment in ("at the update", "after the update")),
+        *((word, "before") for word in ("hold", "claim")),
+        *((word, "after the answer") for word in ("cancel", "takeover")),
+    ],
+)
 async def test_a_merge_at_the_door_and_a_word(world: LoopWorld, word: str, moment: str) -> None:
     """Trace: PUT merge at the door, takeover, hold, cancel, retarget or claim acknowledged, then the merge arrives."""
     ticket, door, sha = await _ready_for(word, world)
@@ -202,16 +207,16 @@ async def test_a_word_is_not_answered_while_github_shows_the_withdrawn_head(
     """The wait is bounded, and whoever asks again waits again: the record alone is no answer."""
     ticket, door, sha = await at_the_door(world)
     say, waited, behind = WORDS["hold"](), [], True
-    read = Pulls.pull
+    read = MergedPulls.pull_now
 
-    async def lagging(self: Pulls, number: int) -> Pull:
+    async def lagging(self: MergedPulls, number: int) -> PullNow:
         shown = await read(self, number)
         return replace(shown, head_sha=sha) if behind else shown
 
     async def no_time(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr(Pulls, "pull", lagging)
+    monkeypatch.setattr(MergedPulls, "pull_now", lagging)
     monkeypatch.setattr(ticket.controller._commands._fencing, "_sleep", no_time)
     assert [await say(ticket.controller) for _ in range(2)] == ["landing_unresolved", "landing_unresolved"]
     assert waited == [*WAITS_S, *WAITS_S]

@@ -9,6 +9,7 @@ from app.domain.fence_commit import (
     Disarming,
     Fenced,
     Landed,
+    PullNow,
     Unresolved,
     came_first,
     disarming,
@@ -18,7 +19,6 @@ from app.domain.fence_commit import (
     to_restore,
 )
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
-from app.domain.observation import Pull
 from app.domain.record import Fence, Lease, Permit, Projections, Published, Record, Target, Work
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -41,7 +41,7 @@ RECORD = Record(
     work=Work(branch="ticket/42", trunk="release-1", base_sha=BASE),
     published=Published(sha=S, generation=3, nonce="n"),
 )
-PULL = Pull(7, "PR_7", "OPEN", False, "Apples", "", "ticket/42", S, "release-1", "acme/shop")
+PULL = PullNow(7, "OPEN", S, "release-1")
 
 
 def _permit(kind: str = "merge", state: str = "fired", unanswered: bool = False, sha: str | None = S) -> Permit:
@@ -140,6 +140,8 @@ FENCED = fenced_off(_with(_permit()), Disarming("ticket/42", on=S, before=S), F,
         (FENCED, None, Fenced),
         (FENCED, PULL, Unresolved),
         (FENCED, replace(PULL, head_sha=F), Fenced),
+        (FENCED, replace(PULL, head_sha=F, queued=True), Unresolved),
+        (FENCED, replace(PULL, head_sha=X, queued=True), Fenced),
         (FENCED, replace(PULL, head_sha=X), Fenced),
         (FENCED, replace(PULL, state="MERGED"), Landed),
         (FENCED, replace(PULL, state="MERGED", head_sha=F), Landed),
@@ -147,7 +149,7 @@ FENCED = fenced_off(_with(_permit()), Disarming("ticket/42", on=S, before=S), F,
     ],
 )
 def test_the_answer_waits_until_the_pull_request_is_past_what_was_withdrawn(
-    record: Record, pull: Pull | None, outcome: type[Landed | Fenced | Unresolved]
+    record: Record, pull: PullNow | None, outcome: type[Landed | Fenced | Unresolved]
 ) -> None:
     assert isinstance(resolution(record, pull), outcome)
 
