@@ -10,7 +10,6 @@ dies in between sets such a thing once more.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import structlog
 
@@ -20,7 +19,7 @@ from app.domain import board, drafts
 from app.domain.board import decide_board
 from app.domain.code_owners import Owner, owners_of, to_ask
 from app.domain.linked_issue import linked_issue_of
-from app.domain.metadata import remembered, with_link
+from app.domain.metadata import put_there, with_link
 from app.domain.noting import with_value
 from app.domain.plan import (
     Action,
@@ -38,7 +37,7 @@ from app.domain.policy import Policy
 from app.domain.record import Projections
 from app.domain.situation import ticket_pull
 from app.domain.ticket_id import number_of
-from app.github.errors import GraphQLFailed
+from app.github.errors import Forbidden, GraphQLFailed, NotFound, Validation
 from app.github.metadata import ReviewRefused, ReviewRequested
 from app.github.project_fields import FieldRefused
 from app.ledger.api import Lost, Undecided
@@ -97,21 +96,33 @@ class Upkeep:
         match action:
             case SetDraft():
                 return await self._set_draft(view, at, action)
-            case LinkIssue():
-                return await self._link(view, at, action)
-            case Assign():
-                await view.repo.assign(action.number, action.logins)
-                return _Done(_carried(at, assigned=remembered(at.carried.assigned, action.logins)))
-            case AddLabels():
-                return await self._label(view, at, action)
             case RemoveLabel():
                 await view.repo.remove_label(action.number, action.label)
                 return _Done(at.model_copy(update={"drafting": at.drafting.model_copy(update={"label": None})}))
-            case AskOwners():
-                return await self._ask_owners(view, at, action)
             case SetBoardStatus():
                 return await self._set_status(view, at, action)
+            case LinkIssue() | Assign() | AddLabels() | AskOwners():
+                return await self._unless_refused(view, at, action)
         return _Done(at, 0)
+
+    async def _unless_refused(
+        self, view: View, at: Projections, action: LinkIssue | Assign | AddLabels | AskOwners
+    ) -> _Done:
+        """A refusal is told and not tried for ever; it must not keep the round from what else there is to do."""
+        try:
+            match action:
+                case LinkIssue():
+                    return await self._link(view, at, action)
+                case Assign():
+                    await view.repo.assign(action.number, action.logins)
+                    return _Done(_put(at, action))
+                case AddLabels():
+                    return await self._label(view, at, action)
+                case AskOwners():
+                    return await self._ask_owners(view, at, action)
+        except (Forbidden, Validation, NotFound) as refusal:
+            log.warning("PR not brought in line", ticket=str(view.ticket), answer=str(refusal))
+            return _Done(_put(at, action, refusal.message))
 
     async def _set_draft(self, view: View, at: Projections, action: SetDraft) -> _Done:
         try:
@@ -124,11 +135,11 @@ class Upkeep:
 
     async def _link(self, view: View, at: Projections, action: LinkIssue) -> _Done:
         # Read again right before: GitHub takes no expected text, and a person may be writing just now.
-        pull = await view.repo.pull(action.number)
-        if linked_issue_of(pull.body) is not None:
+        body = await view.repo.body_of(action.number)
+        if linked_issue_of(body) is not None:
             return _Done(at, 0)
-        await view.repo.edit_body(action.number, with_link(pull.body, number_of(view.ticket)))
-        return _Done(_carried(at, linked=True))
+        await view.repo.edit_body(action.number, with_link(body, number_of(view.ticket)))
+        return _Done(_put(at, action))
 
     async def _label(self, view: View, at: Projections, action: AddLabels) -> _Done:
         labelled = await view.repo.add_labels(action.number, action.labels)
@@ -136,9 +147,7 @@ class Upkeep:
         label = view.usable_policy.draft_label if view.usable_policy is not None else None
         if action.labels == (label,):
             return _Done(at.model_copy(update={"drafting": at.drafting.model_copy(update={"label": label})}))
-        return _Done(
-            _carried(at, labels=remembered(at.carried.labels, action.labels)), writes=1 if labelled.added else 0
-        )
+        return _Done(_put(at, action), writes=1 if labelled.added else 0)
 
     async def _set_status(self, view: View, at: Projections, action: SetBoardStatus) -> _Done:
         number = number_of(view.ticket)
@@ -150,7 +159,7 @@ class Upkeep:
 
     async def _ask_owners(self, view: View, at: Projections, action: AskOwners) -> _Done:
         """Ask once, all together; where GitHub refuses one of them, one by one."""
-        asked = _carried(at, owners_asked=True)
+        asked = _put(at, action)
         pull = ticket_pull(view.record, view.observation) if view.record is not None else None
         if pull is None:
             return _Done(at, 0)
@@ -180,5 +189,7 @@ async def _asked(view: View, number: int, owners: Sequence[Owner]) -> ReviewRequ
     return await view.repo.request_reviewers(number, people, teams)
 
 
-def _carried(at: Projections, **changes: Any) -> Projections:
-    return at.model_copy(update={"carried": at.carried.model_copy(update=changes)})
+def _put(
+    at: Projections, action: LinkIssue | Assign | AddLabels | AskOwners, refused: str | None = None
+) -> Projections:
+    return at.model_copy(update={"carried": put_there(at.carried, action, refused)})

@@ -19,16 +19,19 @@ from app.domain.fence_commit import MERGES
 from app.domain.fencing import Head
 from app.domain.linked_issue import linked_issue_of
 from app.domain.observation import Observation, Pull
+from app.domain.plain_text import one_line, shorten
 from app.domain.plan import AddLabels, AskOwners, Assign, EditBase, LinkIssue, MoveTrunk, Note
 from app.domain.policy import Policy
 from app.domain.pull_acts import latest, undone_by_others
-from app.domain.record import Record
+from app.domain.record import Carried, Record
 from app.domain.trunks import is_trunk
 
 MOST_ASSIGNEES = 10
 """GitHub passes over those after the tenth."""
 MOST_REMEMBERED = 100
 """Of labels and of assignees that the App put onto one PR: who relabels an Issue for ever must not fill the record."""
+
+_REFUSED_BYTES = 200
 
 Carry = LinkIssue | Assign | AddLabels | AskOwners | EditBase | MoveTrunk | Note
 
@@ -56,6 +59,21 @@ def with_link(body: str, ticket: int) -> str:
     still reads as its author wrote it.
     """
     return f"Ticket: #{ticket}\n" + (f"\n{body}" if body else "")
+
+
+def put_there(at: Carried, action: LinkIssue | Assign | AddLabels | AskOwners, refused: str | None = None) -> Carried:
+    """What is known after one of these was carried out; `refused`: GitHub's words, where it would not take it."""
+    match action:
+        case LinkIssue():
+            known = at.model_copy(update={"linked": True})
+        case Assign(logins=logins):
+            known = at.model_copy(update={"assigned": remembered(at.assigned, logins)})
+        case AddLabels(labels=labels):
+            known = at.model_copy(update={"labels": remembered(at.labels, labels)})
+        case AskOwners():
+            known = at.model_copy(update={"owners_asked": True})
+    words = shorten(one_line(refused), _REFUSED_BYTES)[0] if refused is not None else None
+    return known.model_copy(update={"refused": words}) if words is not None else known
 
 
 def remembered(known: tuple[str, ...], put: tuple[str, ...]) -> tuple[str, ...]:

@@ -175,7 +175,8 @@ class Carried(Stored):
     """What the App put onto the ticket's PR, so that what a person takes away again stays away. `base_act`: the newest
     edit of the base by somebody else that was taken note of; `base_by`: who made it, where their word stands against
     the recorded trunk, which was `base_trunk` then. `owners_asked`: the owners of the changed files were asked for
-    their review, or there was nobody to ask.
+    their review, or there was nobody to ask. `refused`: GitHub's words where it would not take one of these; it counts
+    as put there all the same, so that it is not tried for ever.
     """
 
     linked: bool = False
@@ -185,6 +186,7 @@ class Carried(Stored):
     base_act: str | None = None
     base_by: str | None = None
     base_trunk: str | None = None
+    refused: str | None = None
 
 
 class Board(Stored):

@@ -34,6 +34,8 @@ def _of_pull(record: Record, pull: Pull) -> Iterator[str]:
         yield NO_DRAFTS
     if (by := base_moved_by(record, pull)) is not None:
         yield f"{by} gave the PR the base {_name(pull.base)}, which is no trunk: it stays so, and does not land there"
+    if (words := record.projections.carried.refused) is not None:
+        yield f"GitHub did not let the App bring the PR in line with its Issue: {words}"
     if (other := links_another(pull, record)) is not None:
         yield f"the PR's first line names #{other}, and its branch is that of #{record.ticket}: a person decides"
 

@@ -54,6 +54,11 @@ class PullEdits(RepositoryAccess):
             return BaseRefused(BaseRefusal.FORBIDDEN, e.message)
         return read(PullShape, answer.body, Call("PATCH", _PULL, writes=True)).pull()
 
+    async def body_of(self, number: int) -> str:
+        """A pull request's text as it is now."""
+        answer = await self.session.get(_PULL, self._at(number=number))
+        return read(PullShape, answer.body, Call("GET", _PULL)).pull().body
+
     async def edit_body(self, number: int, body: str) -> Pull:
         """Replace a pull request's text; at most 65,536 characters (Validation).
 

@@ -217,6 +217,20 @@ def test_a_child_s_pr_gets_the_line_and_no_more() -> None:
 OWNERS = "* @olga @wanda @ghost\n/docs/ @acme/writers\n"
 
 
+async def test_what_github_refuses_is_told_and_not_tried_for_ever(world: LoopWorld) -> None:
+    """Without the permission the PR is not brought in line; everything else goes on."""
+    world.emulator.user("bert")
+    world.emulator.change_repo(REPO, collaborators={"wanda": "write", "bert": "write"})
+    world.http.patch(f"/repos/{REPO}/issues/{world.ticket}", json={"assignees": ["bert"]}).raise_for_status()
+    world.emulator.fault("status", match={"path_regex": "assignees$", "method": "POST"}, times=None, code=403)
+    ticket = await Landing.begun(world, policy("repair"))
+    (comment,) = [c["body"] for c in world.get(f"issues/{ticket.pull()['number']}/comments")]
+    assert "GitHub did not let the App bring the PR in line" in comment
+    since = world.requested()
+    await ticket.settle()
+    assert world.writes(since) == []
+
+
 async def test_a_person_s_pr_is_brought_in_line_once(world: LoopWorld) -> None:
     """Played: a person opened the PR; it gets the line, assignee, labels and base, then nothing more is written."""
     for login in ("olga", "bert"):
