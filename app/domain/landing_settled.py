@@ -9,7 +9,7 @@ from datetime import datetime
 
 from app.domain.fence_commit import MERGES
 from app.domain.plain_text import cut, one_line
-from app.domain.record import Merged, Permit, Record
+from app.domain.record import Held, Merged, Permit, Record
 
 _REASON_BYTES = 200
 
@@ -76,7 +76,10 @@ def with_merge(record: Record, merged: Merged, permit: Permit | None = None) -> 
     landing = record.landing.model_copy(update={"merged": merged, "incident": problem})
     left = tuple(p for p in record.open if p.kind not in MERGES)
     changed = record.model_copy(update={"landing": landing, "open": left})
-    return changed if problem is None else changed.model_copy(update={"status": "held"})
+    if problem is None or record.status == "held":
+        return changed
+    held = Held(by="Agent Recovery", at=merged.at, before=record.status, reason=problem)
+    return changed.model_copy(update={"status": "held", "held": held})
 
 
 def _merge_asked(record: Record, merged: Merged) -> Permit | None:
