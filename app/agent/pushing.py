@@ -172,13 +172,19 @@ def _past_fence(home: Home, planned: Plan, ledger: GitLedger, withdrawn: git_out
     """The plan with the service's fence commit in the work. The ticket branch of this clone moves first: it changes no
     file, so the work tree stays as it is, and a push that is cut off afterwards is simply run again.
     """
-    try:
-        code_sha = ledger.past_fence(planned.code_sha, withdrawn)
-    except OSError as failed:
-        raise usage(f"the withdrawn commit {withdrawn.on[:12]} cannot be followed: {failed}", "push again") from None
-    Workspace(home).follow(planned.lease.branch, planned.code_sha, code_sha)
+    code_sha = follow_fence(home, planned.lease.branch, planned.code_sha, ledger, withdrawn)
     checkpoint = planned.checkpoint.model_copy(update={"checkpoint_sha_or_snapshot": code_sha})
     return replace(planned, code_sha=code_sha, checkpoint=checkpoint)
+
+
+def follow_fence(home: Home, branch: str, code_sha: str, ledger: GitLedger, withdrawn: git_outcomes.Withdrawn) -> str:
+    """Takes a fence commit into the work; returns where the work is now. Raises Refused where git cannot."""
+    try:
+        after = ledger.past_fence(code_sha, withdrawn)
+    except OSError as failed:
+        raise usage(f"the withdrawn commit {withdrawn.on[:12]} cannot be followed: {failed}", "try again") from None
+    Workspace(home).follow(branch, code_sha, after)
+    return after
 
 
 def ledger_of(home: Home, lease: HeldLease) -> GitLedger:

@@ -81,6 +81,11 @@ def check(home: Home, *, restore: bool = False, dry_run: bool = False) -> Resume
                 found.remote, [local, *([known.published] if known.published else [])]
             )
             raise pushing.foreign_commits(found.remote, beside, lease)
+        case Apart() if known.withdrawn is not None and workspace.is_ancestor(known.withdrawn.on, local):
+            done = "would take the service's fence commit into the work"
+            if not dry_run:
+                done = "took the service's fence commit into the work, which changes no file"
+                pushing.follow_fence(home, lease.branch, local, pushing.ledger_of(home, lease), known.withdrawn)
         case Apart():
             raise _apart(home, lease, found, dry_run)
         case RemoteGone():
@@ -136,6 +141,7 @@ def keep_aside(home: Home, lease: HeldLease, *heads: str) -> str:
 _OVER = frozenset({Code.STALE_GENERATION, Code.ENDED})
 _NAMES = {
     "GoOn": "continue",
+    "Apart": "continue",
     "FastForward": "fast_forward",
     "RemoteGone": "restored",
 }

@@ -204,3 +204,32 @@ def test_commits_of_a_lease_that_is_over_are_kept_before_anybody_is_asked(world:
     assert (stopped.code, world.service.generation) == (2, 1)
     assert f"its commits are kept: {kept}" in stopped.err
     assert world.server_ref(kept) == mine
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_after_a_hold_the_fence_commit_is_taken_into_the_work(world: World, here: Path, goes_on: bool) -> None:
+    """On hold nothing is taken for lost; off hold the same lease goes on, over the commit that withdrew its head."""
+    on = published(world, here, "one.txt")
+    tree = world.git(world.service.bare, "rev-parse", f"{on}^{{tree}}")
+    fence = world.git(world.service.bare, "commit-tree", tree, "-p", on, "-m", "Withdraw")
+    world.git(world.service.bare, "update-ref", HEAD_REF, fence, on)
+    fields = {
+        "published": {**world.record()["published"], "sha": fence},
+        "burned_shas": (on,),
+        "fence": {"sha": fence, "on": on, "because": "on hold"},
+    }
+    held = {"by": "wanda", "at": "2026-11-30T12:00:00Z", "before": "working", "reason": "wait for QA"}
+    world.write_ledger(event="on hold", status="held", held=held, **fields)
+    work = world.commit(here, "two.txt") if goes_on else on
+    stopped = world.run(here, "resume", "--json")
+    assert (stopped.code, stopped.json["error"]["code"]) == (4, "held")
+    assert "wanda put the ticket on hold" in stopped.json["error"]["message"]
+    world.write_ledger(event="off hold", **fields)
+    assert world.run(here, "resume", "--dry-run", "--json").code == 0
+    assert world.git(here, "rev-parse", "HEAD") == work
+    done = world.run(here, "resume", "--json")
+    assert done.code == 0, done.err
+    head = world.git(here, "rev-parse", "HEAD")
+    parents = world.git(here, "log", "-1", "--format=%P")
+    assert (parents if goes_on else head) == (f"{work} {fence}" if goes_on else fence)
+    assert world.run(here, "push", "--json").json["pushed"] == head == world.server_ref(HEAD_REF)
