@@ -20,7 +20,7 @@ from app.domain.surroundings import Surroundings
 MERGEABLE_AGAIN = timedelta(seconds=15)
 """GitHub computes it when it is asked, within seconds, and tells nobody when it is done."""
 LOOK_AGAIN = timedelta(minutes=1)
-_OURS = frozenset({"Agent Recovery", "Agent Recovery / release"})
+_OURS = frozenset({"Agent Recovery", "Agent Recovery / release", "Agent Recovery / policy"})
 
 
 def blockers(s: Situation, pull: TicketPull) -> Iterator[Blocker]:

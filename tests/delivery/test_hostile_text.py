@@ -45,6 +45,7 @@ from app.domain.outcome import Blocked, Code
 from app.domain.plain_text import clean
 from app.domain.plan import AskAboutEffect, AskPerson, Merge, RestoreBranch, TellOfMerge, WarnOfGap, target_of
 from app.domain.policy import Mode, Policy, ReleasePolicy
+from app.domain.policy_check import PolicyAt, of_pull
 from app.domain.policy_text import read_policy
 from app.domain.proposed_policy import proposed_policy
 from app.domain.pull_class import Ground, Refs
@@ -226,6 +227,9 @@ MARKDOWN: dict[str, Callable[[str], str]] = {
     "missing_pull_report.missing_pull_report": lambda t: missing_pull_report(42, _uncertain(t), _issue(t)),
     "others_report.auto_merge_report": lambda t: auto_merge_report(9, "e", Refs(t, t, True)),
     "others_check.answers": _others,
+    "policy_check.of_pull, as the file": lambda t: _policy(t),
+    "policy_check.of_pull, as a value": lambda t: _policy(json.dumps({"mode": t, "trunks": [t], "lease": {"ttl": t}})),
+    "policy_check.of_pull, as a key": lambda t: _policy(json.dumps({t: 1, "landing": {t: t}, "mode": "full"})),
     "pull_text.pull_body": lambda t: pull_body(Child(42, "docs-1")),
 }
 """Whatever becomes Markdown on GitHub or in a brief, by the function that writes it."""
@@ -233,6 +237,13 @@ MARKDOWN: dict[str, Callable[[str], str]] = {
 
 def _disarming(text: str) -> Disarming:
     return Disarming(branch=text, on=HEAD, before=OTHER)
+
+
+def _policy(file: str) -> str:
+    verdict = of_pull(PolicyAt(HEAD, file, True))
+    assert verdict is not None
+    assert verdict.title == " ".join(verdict.title.split())
+    return f"{verdict.title}\n\n{verdict.summary}"
 
 
 def _uncertain(text: str) -> Uncertain:
@@ -431,8 +442,10 @@ def test_nothing_on_a_terminal_moves_the_cursor_or_hides(name: str) -> None:
 DOORS = {
     "create_comment": {"controller/act.py", "controller/others.py", "controller/reporting.py"},
     "edit_comment": {"controller/project.py", "controller/reporting.py"},
-    "create_check_run": {"controller/act.py", "controller/others.py"},
-    "update_check_run": {"controller/enrolling.py", "controller/others.py", "controller/project.py"},
+    "create_check_run": {"controller/act.py", "controller/others.py", "controller/policy_checks.py"},
+    "update_check_run": {
+        *("controller/enrolling.py", "controller/others.py", "controller/policy_checks.py", "controller/project.py")
+    },
     "create_pull": {"controller/act.py", "controller/proposing.py"},
     "commit_with_file": {"controller/proposing.py"},
     "merge_pull": {"controller/landing.py"},
@@ -516,6 +529,10 @@ def test_every_check_run_is_tried() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "CheckRunWrite"
     }
-    # project.py: verdict_on, and what frozen_report says too; others.py: others_check.answers; enrolling.py: our words.
-    known = {"controller/enrolling.py", "controller/others.py", "controller/project.py"}
+    known = {
+        "controller/enrolling.py",  # our words alone
+        "controller/others.py",  # others_check.answers
+        "controller/policy_checks.py",  # policy_check
+        "controller/project.py",  # verdict_on, and what frozen_report says too
+    }
     assert made == known, "a new check-run is written: try it among MARKDOWN"
