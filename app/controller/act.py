@@ -19,7 +19,7 @@ from app.domain.pull_text import pull_body, pull_title
 from app.domain.record import Permit, PermitKind
 from app.domain.settling import Declined, Made, NotSent, Result, Unknown
 from app.domain.situation import ticket_pull
-from app.github.errors import GitHubError, Unanswered
+from app.github.errors import GitHubError, RateLimited, Unanswered
 from app.github.pulls import PullRefusal, PullRefused
 from app.ledger.reading import Standing
 
@@ -77,6 +77,9 @@ class Actor:
             return await sending
         except Unanswered:
             return Unknown(permit)
+        except RateLimited:
+            # Nothing was sent, and it is nobody's refusal: the next round asks again.
+            return NotSent(permit)
         except GitHubError as refusal:
             return Declined(permit, str(refusal), view.now)
 

@@ -67,6 +67,7 @@ from app.domain.record import Permit, PermitKind, Record
 from app.domain.refs import names_above
 from app.domain.settling import Made, NotSent, Result, Unknown, settle
 from app.domain.situation import Situation
+from app.github.pace import PATIENCE_S
 from app.github.refs import RefUpdate, RefValue
 from app.ledger.api import Lost, Undecided
 from app.ledger.reading import Standing
@@ -185,6 +186,10 @@ class Rounds:
         if withdrawn is not None:
             return await self._fence_off(view, standing, withdrawn)
         guarded = [a for a in plan if isinstance(a, Guarded)]
+        wait_s = view.repo.session.content_wait_s if guarded else 0.0
+        if wait_s > PATIENCE_S:
+            # Asked before a permit is opened: a ledger that opens permits in vain would tell nothing but that.
+            return Ended(view.now + timedelta(seconds=wait_s), "GitHub takes no more new content for now")
         round_id = secrets.token_hex(6)
         opening = [permit_for(a, author=author, round_id=round_id) for a in guarded]
         probes = [a for a in plan if isinstance(a, ProbeEffect)]

@@ -1,10 +1,12 @@
 """How fast one payer (an installation, or the App itself) may be used.
 
 Writes go one at a time; after a secondary limit they also keep a second's distance for a while. While a limit is in
-force nothing is sent at all, because GitHub answers persistence with a ban.
+force nothing is sent at all, because GitHub answers persistence with a ban. What people are told of (new Issues, pull
+requests, comments, reviews) keeps below what GitHub takes in a minute and in an hour, so that this limit is never met.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -16,6 +18,15 @@ Sleep = Callable[[float], Awaitable[None]]
 SPACING_S = 1.0
 PRESSURE_S = 300.0
 LONGEST_WAIT_S = 3600.0
+CONTENT = ((60.0, 70), (3600.0, 450))
+"""New content in so many seconds, at most. GitHub's own limits are 80 and 500, and other Apps' calls do not count."""
+PATIENCE_S = 5.0
+"""Room for new content that comes within this many seconds is waited for; a longer wait is the caller's to schedule."""
+
+_CREATES = frozenset(
+    f"POST /repos/{{owner}}/{{repo}}/{what}"
+    for what in ("issues", "pulls", "issues/{number}/comments", "pulls/{number}/requested_reviewers")
+)
 
 
 class Pace:
@@ -29,6 +40,27 @@ class Pace:
         self._pressed_until = 0.0
         self._last_write = float("-inf")
         self._unstated = 0
+        self._content = [_Window(seconds, most) for seconds, most in CONTENT]
+
+    def content_wait_s(self) -> float:
+        """Seconds until new content may be created; 0 where it may be now."""
+        now = self._clock.monotonic()
+        return max(window.wait_s(now) for window in self._content)
+
+    async def room_for(self, route: str) -> None:
+        """Take a place for new content, where the route makes any. Raises RateLimited, without sending anything, where
+        none becomes free within a few seconds.
+        """
+        if route not in _CREATES:
+            return
+        wait = self.content_wait_s()
+        if wait > PATIENCE_S:
+            message = "as much was written as GitHub takes of new content for now"
+            raise RateLimited(message, wait_s=wait, now=self._clock.now(), secondary=True, stated=True, route=route)
+        if wait > 0:
+            await self._sleep(wait)
+        for window in self._content:
+            window.note(self._clock.monotonic())
 
     def admit(self, resource: str) -> None:
         """Raises the RateLimited that is still in force, without sending anything."""
@@ -73,3 +105,23 @@ class Pace:
                 yield
             finally:
                 self._last_write = self._clock.monotonic()
+
+
+class _Window:
+    """What happened in the last so many seconds."""
+
+    def __init__(self, seconds: float, most: int) -> None:
+        self._seconds = seconds
+        self._most = most
+        self._times: deque[float] = deque()
+
+    def wait_s(self, now: float) -> float:
+        """Seconds until there is room for one more."""
+        while self._times and self._times[0] <= now - self._seconds:
+            self._times.popleft()
+        if len(self._times) < self._most:
+            return 0.0
+        return self._times[len(self._times) - self._most] + self._seconds - now
+
+    def note(self, now: float) -> None:
+        self._times.append(now)

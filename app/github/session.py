@@ -71,6 +71,11 @@ class Session:
         """Write by GraphQL, once. GraphQLFailed is GitHub's refusal, save where the caller knows better."""
         return await self._call(_graphql(operation, document, variables, writes=True))
 
+    @property
+    def content_wait_s(self) -> float:
+        """Seconds until something may be written that people are told of; 0 where it may be now."""
+        return self._pace.content_wait_s()
+
     async def pause(self, seconds: float) -> None:
         """Wait for something that GitHub does in the background."""
         await self._sleep(seconds)
@@ -168,6 +173,8 @@ class Session:
 
         # Before the token too: a payer that must wait buys none meanwhile.
         self._pace.admit(resource)
+        if writes:
+            await self._pace.room_for(route)
         turn: AbstractAsyncContextManager[Any] = self._pace.write() if writes else nullcontext()
         refused: GitHubError | None = None
         async with turn, aclosing(candidates()) as credentials:

@@ -2,6 +2,7 @@
 longer than the test.
 """
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +21,7 @@ from app.emulator.inprocess import URL, InProcess
 from app.emulator.repos import ZERO, RefChange
 from app.emulator.state import Actor
 from app.github.client import GitHub
+from app.github.clock import GitHubClock
 from app.service.keys import new_keys, parse_lease_keys, parse_seal_keys
 
 REPO = "acme/shop"
@@ -67,7 +69,11 @@ class Crowd:
         keys = Keyring(
             parse_seal_keys(made["AGENT_RECOVERY_SEAL_KEYS"]), parse_lease_keys(made["AGENT_RECOVERY_LEASE_KEYS"])
         )
-        self.github = GitHub(app["id"], [app["pem"]], URL, transport=self.emulated.transport)
+        now = self.emulated.server.world.clock.now
+        present = GitHubClock(monotonic=now, system=now)
+        self.github = GitHub(
+            app["id"], [app["pem"]], URL, clock=present, transport=self.emulated.transport, sleep=self._sleep
+        )
         self.database = Database(f"sqlite:///{self._folder / 'service.db'}")
         clock = self.github.clock.now
         self.pokes = PokeStore(self.database, clock)
@@ -148,12 +154,17 @@ class Crowd:
         """Have the App take the real tickets in and bring them right."""
         for number in self.real:
             await self.pokes.poke(f"{REPO}#{number}")
-        for _ in range(20):
+        for _ in range(40):
             await self.drain()
-            await self.later(10)
-            if await self.pokes.next_due() is None:
+            due = await self.pokes.next_due()
+            if due is None:
                 return
+            await self.later(max(0.0, (due - self.github.clock.now()).total_seconds()) + 1)
         raise AssertionError("the tickets do not come to rest")
+
+    async def _sleep(self, seconds: float) -> None:
+        self.emulated.server.world.clock.advance(seconds)
+        await asyncio.sleep(0)
 
     async def later(self, seconds: float) -> None:
         """Time passes, and the service learns of it."""
