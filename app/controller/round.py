@@ -41,6 +41,8 @@ from app.domain.model import ZERO_SHA
 from app.domain.noted_landing import noted_landing
 from app.domain.plan import (
     Adopt,
+    CreateComment,
+    CreatePull,
     FenceOff,
     ForgetRefusals,
     Guarded,
@@ -186,7 +188,8 @@ class Rounds:
         if withdrawn is not None:
             return await self._fence_off(view, standing, withdrawn)
         guarded = [a for a in plan if isinstance(a, Guarded)]
-        wait_s = view.repo.session.content_wait_s if guarded else 0.0
+        creates = any(isinstance(a, CreatePull | CreateComment) for a in guarded)
+        wait_s = view.repo.session.content_wait_s if creates else 0.0
         if wait_s > PATIENCE_S:
             # Asked before a permit is opened: a ledger that opens permits in vain would tell nothing but that.
             return Ended(view.now + timedelta(seconds=wait_s), "GitHub takes no more new content for now")
