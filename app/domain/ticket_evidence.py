@@ -12,6 +12,7 @@ from app.domain.policy import ProjectPolicy
 from app.domain.recovery_view import Found, RecoveryView, Verdict
 from app.domain.surroundings import Linked, ProjectItem
 
+_PLAIN_RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _SHOWN = 20
 _MAX_FIELD = 120
 
@@ -65,8 +66,10 @@ def judged(view: RecoveryView) -> Verdict:
     is_child = view.record is not None and view.record.child is not None
     release = item.fields.get(wanted.release_field) if not is_child else None
     if release is not None and not names_release(release, work.trunk):
-        field = f"its field {wanted.release_field} in Project {wanted.number}"
-        return False, f"{field} says {_text(release)}, the record says {work.trunk}; a person decides which is right"
+        # A name without spaces is told; anything longer stands in the evidence, where it is data.
+        says = release if _PLAIN_RELEASE.fullmatch(release) else "another release"
+        field = f"its target release in Project {wanted.number}"
+        return False, f"{field} says {says}, the record says {work.trunk}; a person decides which is right"
     return True, f"{stands}; Project {wanted.number} agrees with the record"
 
 

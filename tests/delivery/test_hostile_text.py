@@ -44,13 +44,13 @@ from app.domain.others_report import auto_merge_report
 from app.domain.outcome import Blocked, Code
 from app.domain.plain_text import clean
 from app.domain.plan import AskAboutEffect, AskPerson, Merge, RestoreBranch, TellOfMerge, WarnOfGap, target_of
-from app.domain.policy import Mode, Policy, ReleasePolicy
+from app.domain.policy import Mode, Policy, ProjectPolicy, ReleasePolicy, StatusNames
 from app.domain.policy_check import PolicyAt, of_pull
 from app.domain.policy_text import read_policy
 from app.domain.proposed_policy import proposed_policy
 from app.domain.pull_class import Ground, Refs
 from app.domain.pull_text import TITLE_BYTES, pull_body, pull_title
-from app.domain.record import AskedToLand, Ended, Held, Landing, Permit, Projections
+from app.domain.record import AskedToLand, Board, Carried, Ended, Held, Landing, Permit, Projections
 from app.domain.recovery_steps import findings
 from app.domain.recovery_view import RecoveryView
 from app.domain.report import (
@@ -66,9 +66,10 @@ from app.domain.required_checks import Required
 from app.domain.settling import Declined, settle
 from app.domain.shown_child import ShownChild
 from app.domain.situation import Situation
-from app.domain.surroundings import Linked, OtherPull, ProjectItem
+from app.domain.surroundings import Column, Linked, OtherPull, ProjectItem
 from app.domain.ticket_id import Child
 from app.domain.verdict import verdict_on
+from app.domain.worth_knowing import worth_knowing
 from app.service.logs import set_up_logs
 from tests.delivery.hostile_texts import CANARY, TEXTS
 from tests.delivery.landing_scene import READY, READY_PULL, situation
@@ -80,18 +81,22 @@ JOINER = "\N{WORD JOINER}"
 BENIGN = f"harmless {CANARY}"
 
 
+COLUMNS = (Column("Status", "SINGLE_SELECT", ("Todo",)), Column("Target release", "TEXT"))
+
 # --- scenes --------------------------------------------------------------------------------------------------------
 
 
 def strangers(text: str) -> Situation:
     """A ready ticket around which everybody else wrote this text wherever they can."""
+    # GitHub's JSON and a policy hold no half characters.
+    text = text.encode("utf-8", "replace").decode()
     issue = Issue(42, text, f"{text}\n\n- [ ] {text}", "OPEN", text, assignees=(text,), labels=(text,))
     return situation(
         pull={"title": text, "body": text, "labels": (text,), "assignees": (text,), "is_draft": False},
         world={"issue": issue, "branches": (*WORLD.branches, Branch(f"42-{text}", OTHER), Branch(text, OTHER))},
         around={
             "milestone": text,
-            "project_items": (ProjectItem(7, text, {text: text, "Status": text}),),
+            "project_items": (ProjectItem(7, text, {text: text, "Target release": text}, COLUMNS),),
             "dependents": (OtherPull(60, "OPEN", False, text, OTHER, READY_PULL.head, True),),
             "blocked_by": (Linked(7, "OPEN"),),
         },
@@ -103,10 +108,18 @@ def strangers(text: str) -> Situation:
             "mergeable": "CONFLICTING",
             "release_guard": False,
         },
-        policy={"release": ReleasePolicy(into="production")},
+        policy={
+            "release": ReleasePolicy(into="production"),
+            "project": ProjectPolicy(number=7, status_field=text[:200], status=StatusNames(ready=text[:200])),
+        },
         record={
             "landing": Landing(incident=text),
-            "projections": Projections(pr_number=57, drafting=Drafting(by=text, ready=True)),
+            "projections": Projections(
+                pr_number=57,
+                drafting=Drafting(by=text, ready=True),
+                carried=Carried(refused=text, base_by=text, base_trunk="release-1"),
+                board=Board(release="1", status="Todo", moved=text, refused=text),
+            ),
             "open": (_refused("comment_create", text), _refused("pr_create", text)),
         },
     )
@@ -185,7 +198,8 @@ def _issue(text: str) -> Issue:
 
 def _handoff(s: Situation, **more: Any) -> str:
     blockers = standing_in_the_way(s.record, s.observation, s.policy, s.head, s.landing)
-    return render(s.record, s.head, payload="{}", seal="ed25519:x", blockers=blockers, **more)
+    known = worth_knowing(s.record, s.observation, s.policy)
+    return render(s.record, s.head, payload="{}", seal="ed25519:x", blockers=blockers, known=known, **more)
 
 
 def _check_run(s: Situation, head: Any = None, stuck: Blocked | None = None) -> str:
@@ -373,6 +387,9 @@ def test_a_brief_keeps_strangers_words_apart(name: str) -> None:
         # Evidence is data with a name each, beside the finding in our words.
         "findings.evidence.other_branches",
         "findings.evidence.milestone",
+        "findings.evidence.project.title",
+        "findings.evidence.project.status",
+        "findings.evidence.project.target_release",
     }
     assert "untrusted.issue_title" in places or "hidden" in name
     assert _hidden(json.dumps(value, ensure_ascii=False).replace("\\n", "\n")) == set()
