@@ -188,13 +188,9 @@ def _result(permit: Permit, step: Next, view: View) -> Result:
 
 
 def _merged(permit: Permit, now: PullNow, view: View) -> Merged | None:
-    """The merge as the pull request shows it; None where it is not merged, or its commit does not show yet."""
+    """The merge as the pull request shows it; None where it is not merged."""
     number = permit.target.number
-    if not now.merged or now.merge_sha is None or number is None:
-        return None
-    return Merged(
-        pr=number, head_sha=now.head_sha, base=now.base, merge_sha=now.merge_sha, at=now.merged_at or view.now
-    )
+    return now.merge(number, view.now) if now.merged and number is not None else None
 
 
 def _landable(view: View, permit: Permit) -> TicketPull | None:

@@ -15,7 +15,7 @@ from app.domain.life_cycle import merged_pull
 from app.domain.merge_seen import AfterMerge
 from app.domain.observation import Observation, Pull
 from app.domain.policy import Mode, Policy
-from app.domain.record import Merged, Record
+from app.domain.record import Record
 from app.domain.refs import LedgerRefs
 from app.domain.situation import ticket_pull
 from app.domain.ticket_id import TicketId
@@ -76,12 +76,11 @@ async def _after(
     if record.ended is not None and (work is None or observation.branch(work.branch) is None):
         return None  # over, and nothing is left behind
     merged = record.landing.merged
-    if merged is None or merged.pr != pull.number:
+    if merged is None or merged.pr != pull.number or merged.merge_sha == merged.head_sha:
         now = await repo.pull_now(pull.number)
-        if not now.merged or now.merge_sha is None:
+        if not now.merged:
             return None
-        at = now.merged_at or observation.now
-        merged = Merged(pr=pull.number, head_sha=now.head_sha, base=now.base, merge_sha=now.merge_sha, at=at)
+        merged = now.merge(pull.number, observation.now)
     trunk = observation.trunk
     # Merged into the branch below in its stack, it is on the trunk when that one is.
     may_be = trunk is not None and (merged.base == trunk.name or ticket_of_branch(merged.base) is not None)

@@ -77,6 +77,9 @@ def decide(s: Situation) -> Plan:
         if refused:
             return (Wait("GitHub refused a merge, and one that was sent before may still come", max(refused)),)
         return (Adopt(standing.permits, again, "their author is gone, or their time is up"),)
+    excluded = landing_steps.excluded(s, rules)
+    if excluded is not None:
+        return (excluded,)
     planned = tuple(_unless_refused(s, a) if isinstance(a, Guarded) else a for a in rules)
     stale = tuple(p for p in s.record.open if p.state == "blocked" and (p.kind, p.target) not in wanted)
     if stale and _over_by_a_person(s) is None and not isinstance(s.head, Tampered):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
 from app.domain.branch_updated import updates_asked
+from app.domain.fence_commit import may_still_merge
 from app.domain.fencing import AtPublished, Foreign
 from app.domain.landing import Behind, Land, NotYet, Queue, action_of, decide_landing
 from app.domain.landing_blocker import BlockerCode
@@ -86,6 +87,13 @@ def unwanted(s: Situation, permits: tuple[Permit, ...]) -> FenceOff | Wait | Non
             # What only takes time takes nothing away: it is decided when it is known.
             return Wait(decision.blockers[0].reason, decision.until or s.now + MERGEABLE_AGAIN)
     return FenceOff(permits, "what the merge was allowed by does not hold any more")
+
+
+def excluded(s: Situation, rules: tuple[Action, ...]) -> FenceOff | None:
+    """The withdrawal of merges that may still come, before the base of their PR is edited."""
+    merges = may_still_merge(s.record)
+    edits = any(isinstance(a, EditBase) for a in rules)
+    return FenceOff(merges, "the base of the PR is to change") if merges and edits else None
 
 
 def on_its_way(s: Situation) -> bool:

@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, Field
 
 from app.domain.branch_updated import MadeCommit
 from app.domain.model import Message, Sha
+from app.domain.record import Merged
 from app.github.access import RepositoryAccess
 from app.github.errors import NotFound
 from app.github.shapes import read
@@ -60,6 +61,13 @@ class PullNow:
     @property
     def merged(self) -> bool:
         return self.state == "MERGED"
+
+    def merge(self, number: int, now: datetime) -> Merged:
+        """Its merge. Where no commit of it shows, now or ever (the head was pushed onto the base), the head stands for
+        it: it is looked at again until the trunk contains one of the two.
+        """
+        sha = self.merge_sha or self.head_sha
+        return Merged(pr=number, head_sha=self.head_sha, base=self.base, merge_sha=sha, at=self.merged_at or now)
 
 
 class MergedPulls(RepositoryAccess):

@@ -136,3 +136,12 @@ async def test_a_merge_elsewhere_is_told_once_and_ends_nothing(world: LoopWorld)
     ticket.patch(f"issues/{world.ticket}", state="closed")
     await ticket.settle()
     assert (ticket.place(), world.head(ticket.branch) is not None) == ("done", True)
+
+
+async def test_work_that_somebody_pushed_onto_the_trunk_has_landed(world: LoopWorld) -> None:
+    ticket = await Landing.begun(world)
+    sha = ticket.pull()["head"]["sha"]
+    world.git(ticket.agent.folder, "push", "-q", "origin", f"{sha}:refs/heads/release-1")
+    await ticket.settle()
+    assert (ticket.place(), ticket.issue(), world.head(ticket.branch)) == ("done", ("closed", "completed"), None)
+    assert ticket.closings() == 1

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from landing_scene import HEAD, READY, READY_PULL, situation
 
+from app.domain import landing_steps
 from app.domain.decide import decide
 from app.domain.fencing import AtPublished, Foreign
 from app.domain.landing_settled import Accepted, Merge, Moot
@@ -168,9 +169,14 @@ def test_a_base_that_may_still_be_edited_excludes_the_merge() -> None:
     assert not any(isinstance(a, MergeAction) for a in decide(situation(record=with_open(edit))))
 
 
-def test_no_base_is_edited_and_merged_in_one_round() -> None:
-    plan = decide(situation())
-    assert not any(isinstance(a, EditBase) for a in plan)
+def test_a_merge_that_may_still_come_is_withdrawn_before_its_base_is_edited() -> None:
+    edit = EditBase(57, "release-2", BASE, "r")
+    queued = permit("enqueue", state="accepted")
+    found = landing_steps.excluded(situation(record=with_open(queued)), (edit,))
+    assert isinstance(found, FenceOff)
+    assert found.permits == (queued,)
+    assert landing_steps.excluded(situation(record=with_open(queued)), ()) is None
+    assert landing_steps.excluded(situation(), (edit,)) is None
 
 
 def test_an_update_that_is_seen_is_written_down_before_anything_else() -> None:
