@@ -107,7 +107,11 @@ def _amiss(record: Record, item: ProjectItem, policy: Policy) -> Iterator[str]:
         yield f"GitHub did not take the status: {_shown(at.refused)}"
     release = _value(item, project.release_field)
     trunk = record.work.trunk if record.work is not None else None
-    if release is not None and trunk is not None and at.release not in (None, release) and not _means(release, trunk):
+    if release is None or trunk is None or at.release in (None, release) or _means(release, trunk):
+        return
+    if record.status == "held":
+        yield f"its target release {_shown(release)} is followed when the ticket is taken off hold"
+    else:
         yield f"its target release {_shown(release)} names no one trunk that stands, so the ticket stays on {trunk}"
 
 
@@ -122,8 +126,9 @@ def _moved_release(
         return release, None
     name = _the_only(release, [branch.name for branch in trunks])
     to = next((branch for branch in trunks if branch.name == name), None)
-    # A merge into the present trunk that may still come goes first.
-    return (release, to) if to is not None and not any(p.kind in MERGES for p in record.open) else None
+    # A hold ends first, and so does a merge into the present trunk that may still come.
+    waits = record.status == "held" or any(p.kind in MERGES for p in record.open)
+    return (release, to) if to is not None and not waits else None
 
 
 def _status(at: Board, record: Record, item: ProjectItem, policy: Policy) -> tuple[Board, SetBoardStatus | None]:

@@ -168,6 +168,8 @@ def test_a_merge_that_may_still_come_goes_first_and_ended_tickets_and_children_g
     known, seen = Board(release="1", status="In Progress"), on_board(Status="In Progress", Target_release="1.2.0")
     merge = Permit(id="p", kind="merge", target=Target(number=50), author="a", round="r")
     assert decided(record(board=known, open=(merge,)), seen) == []
+    assert decided(record("held", board=known), seen) == []
+    assert "taken off hold" in warnings(record("held", board=known), seen, POLICY)[0]
     assert decided(record("cancelled", board=known), seen) == []
     assert decided(record(board=known, child="docs"), seen) == []
 
