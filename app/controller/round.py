@@ -137,6 +137,8 @@ class Rounds:
         policy = view.usable_policy
         if policy is None or policy.mode is Mode.OBSERVE:
             return Ended(None, "the repository's policy allows no writes")
+        if view.observation.archived:
+            return Ended(None, "the repository is archived: nothing can be written until it is taken out")
         if view.frozen is not None and not view.frozen.is_ours:
             return Ended(None, f"not a ticket: {view.frozen.reason}")
         if view.frozen is not None:

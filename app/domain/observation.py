@@ -127,6 +127,8 @@ class Observation:
     """The commit of the default branch at which the policy file was read."""
     of_organization: bool | None = None
     """Whether an organization owns the repository: only then an App is shown its owner's Projects. None: not asked."""
+    archived: bool = False
+    """GitHub takes no writes for the repository until its owner takes it out of the archive."""
     whereabouts: Whereabouts | None = None
     """Asked where the query named no Issue; None where it was not asked."""
 

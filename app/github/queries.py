@@ -33,6 +33,7 @@ query Observe(
   repository(owner: $owner, name: $name) {
     databaseId
     isPrivate
+    isArchived
     owner { __typename }
     defaultBranchRef { name target { oid } }
     policy: object(expression: $policy) { __typename ... on Blob { text isTruncated } }
@@ -162,6 +163,7 @@ class Queries(RepositoryAccess):
             repository_id=self.id,
             owner=self.owner,
             name=self.name,
+            archived=seen.archived,
             default_branch=self.default_branch,
             default_head=seen.default.target.oid if seen.default and seen.default.target else None,
             policy_text=seen.policy.content() if seen.policy else None,
@@ -209,6 +211,7 @@ class _BranchNode(RefNode, around.SurroundingsOfBranch):
 
 class _Seen(around.SurroundingsOfRepository):
     private: bool = Field(alias="isPrivate")
+    archived: bool = Field(default=False, alias="isArchived")
     owner: _Owner | None = None
     default: RefNode | None = Field(default=None, alias="defaultBranchRef")
     policy: _Policy | None = None
