@@ -55,6 +55,9 @@ FORGERIES: dict[str, Any] = {
     "pruned": {"at": TIME, "sequence": 1},
     "rebuilt": {"by": "wanda", "at": TIME, "sequence": 1},
     "projections": lambda projections: projections | {"pr_number": 1},
+    "landing": {"asked": {"by": "wanda", "at": TIME, "head_sha": SHA}},
+    "fence": {"sha": SHA, "on": SHA, "because": "x"},
+    "held": {"by": "wanda", "at": TIME, "before": "working"},
     "x_unknown": 1,
 }
 HOLDERS_OWN = {"checkpoint", "validations"}

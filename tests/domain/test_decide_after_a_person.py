@@ -59,8 +59,9 @@ def test_a_deleted_branch_of_an_open_pr_is_put_back() -> None:
 
 @pytest.mark.parametrize("head", [Tampered(HEAD, None), Tampered(HEAD, "c" * 40), AtPublished(HEAD, True)])
 def test_nothing_is_done_against_a_merge(head: AtPublished | Tampered) -> None:
-    plan = _decide(replace(SEEN, branches=(), pulls=(replace(PULL, state="MERGED"),)), head)
-    assert plan == (Wait("PR #50 was merged"),)
+    (wait,) = _decide(replace(SEEN, branches=(), pulls=(replace(PULL, state="MERGED"),)), head)
+    assert isinstance(wait, Wait)
+    assert wait.reason.startswith("PR #50 was merged")
 
 
 @pytest.mark.parametrize("head", [Tampered(HEAD, None), AtPublished(HEAD, True)])

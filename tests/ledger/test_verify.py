@@ -122,6 +122,9 @@ FORGERIES: dict[str, Any] = {
     "commands": [],
     "burned_shas": [],
     "projections": {"pr_number": 7},
+    "landing": {"asked": {"by": "me", "at": "2026-11-30T04:00:00Z", "head_sha": "b" * 40}},
+    "fence": {"sha": "b" * 40, "on": "e" * 40, "because": "b"},
+    "held": {"by": "me", "at": "2026-11-30T04:00:00Z", "before": "working"},
     "x_newer": {"a": [1, 2.5, False]},
     "x_added": 1,
 }  # fmt: skip
