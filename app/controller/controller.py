@@ -130,8 +130,9 @@ class Controller:
         self._rebuilding = Rebuilding(self._views, witnessing)
         discovering = Discovering(self._views, pokes, others)
         self._sweeper = Sweeper(github, self._views, pokes, discovering, SweepMarks(database))
-        stops, policy = stops or Stops(database, writes=writes), PolicyShowing(self._views)
-        self._loop = Loop(rounds, self._sweeper, policy, pokes, clock, stops, workers)
+        self._stops = stops or Stops(database, writes=writes)
+        policy = PolicyShowing(self._views)
+        self._loop = Loop(rounds, self._sweeper, policy, pokes, clock, self._stops, workers)
 
     async def claim(self, owner: str, name: str, ticket: TicketId, request: ClaimRequest, login: str) -> Grant:
         """Make `login` the holder of a ticket. Raises Refused, GitHubError."""
@@ -207,6 +208,7 @@ class Controller:
         """The repository, where the lease is the ticket's present one. Raises Refused, GitHubError."""
         if to_push:
             self._require_writes()
+            await self._stops.require(claims.repository_id, f"{owner}/{name}")
         with counting("git"):
             async with self._telling(owner, name, claims.ticket):
                 return await self._gate.admit(owner, name, claims, to_push=to_push)

@@ -25,6 +25,7 @@ from app.domain.keys import (
     is_repository_name,
 )
 from app.domain.linked_issue import linked_issue_of
+from app.domain.policy import PATH
 from app.domain.ticket_id import Child, TicketId
 
 _NOTHING: Mapping[str, object] = {}
@@ -172,8 +173,12 @@ def _push(delivery: _Delivery) -> Routing:
         return Ignored("a tag")
     if not ref.startswith("refs/heads/"):
         return Ignored("not a branch")
-    # A deleted branch comes with a SHA of zeros and no commit; only its name is used here.
-    return delivery.branch(ref.removeprefix("refs/heads/"), "a push")
+    # A deleted branch comes with a SHA of zeros and no commit.
+    routed = delivery.branch(ref.removeprefix("refs/heads/"), "a push")
+    if isinstance(routed, Ignored) or delivery.repository is None or not _changes_policy(delivery.payload):
+        return routed
+    # Its pull request is to show what the policy file would say, whosever branch it is.
+    return _poked([*routed.keys, str(RepositoryKey(delivery.repository))], routed.reason) or routed
 
 
 def _create_or_delete(delivery: _Delivery) -> Routing:
@@ -305,6 +310,12 @@ def _parts(of: Mapping[str, object], name: str) -> Iterator[Mapping[str, object]
     value = of.get(name)
     if isinstance(value, list):
         yield from (item for item in value if isinstance(item, Mapping))
+
+
+def _changes_policy(push: Mapping[str, object]) -> bool:
+    """Whether one of the commits that the delivery lists changes the policy file."""
+    listed = (commit.get(kind) for commit in _parts(push, "commits") for kind in ("added", "modified", "removed"))
+    return any(isinstance(paths, list) and PATH in paths for paths in listed)
 
 
 def _text(of: Mapping[str, object], name: str) -> str:

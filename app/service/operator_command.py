@@ -16,7 +16,7 @@ from app.controller.view import Gone
 from app.domain.outcome import Code, Exit, Refused, exit_code
 from app.domain.plain_text import one_line
 from app.domain.ticket_id import TicketId, ticket_id
-from app.github.errors import GitHubError
+from app.github.errors import Forbidden, GitHubError
 from app.service.logs import set_up_logs
 from app.service.running import Loop, Parts, make_parts
 from app.service.settings import BadSettings, Settings, load_settings
@@ -73,6 +73,10 @@ def with_parts(work: Callable[[Parts], Awaitable[T]], as_json: bool) -> T:
     except Gone as missing:
         words = f"there is no such repository, or the App is not installed there ({one_line(missing.message)})"
         stop(Exit.USAGE, Code.NOT_FOUND.value, words, "check the name, or install the App there", as_json)
+    except Forbidden as refusal:
+        words = f"GitHub lets the App do less than this needs: {one_line(refusal.message)}"
+        remedy = "grant it on the App's page and accept it for the installation, then run the same command again"
+        stop(Exit.GATE_CLOSED, Code.FORBIDDEN.value, words, remedy, as_json)
     except GitHubError as error:
         stop(Exit.UNAVAILABLE, Code.UNAVAILABLE.value, one_line(str(error)), "run the same command again", as_json)
     except SQLAlchemyError as error:

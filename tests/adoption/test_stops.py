@@ -5,7 +5,7 @@ import secrets
 from datetime import UTC, datetime
 
 import pytest
-from loop_world import REPO, LoopWorld
+from loop_world import REPO, LoopWorld, claims_of
 from operating import Operator
 
 from app.controller.database import Database
@@ -47,6 +47,16 @@ async def test_a_stopped_repository_is_written_to_no_more_and_goes_on_afterwards
     await asyncio.sleep(KNOWN_FOR_S)
     await world.settle(controller)
     assert world.writes(since) != []
+
+
+async def test_a_holders_git_is_told_of_a_stop_before_it_sends_anything(world: LoopWorld) -> None:
+    controller = world.controller()
+    claims = claims_of(await world.claim(controller))
+    await world.stops.stop("acme", None, by="wanda", reason="an incident", now=NOW)
+    with pytest.raises(Refused) as refused:
+        await controller.git_access("acme", "shop", claims, to_push=True)
+    assert refused.value.blocked.code is Code.WRITES_OFF
+    assert (await controller.git_access("acme", "shop", claims, to_push=False)).full_name == REPO
 
 
 async def test_the_loop_leaves_a_stopped_repository_alone_and_keeps_its_pokes(

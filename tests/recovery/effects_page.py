@@ -36,6 +36,18 @@ CLASSES = {
     "delete_comment": ("P", "`find_comments`"),
     "create_check_run": ("C", "`find_check_runs`"),
     "update_check_run": ("P", "`find_check_runs`"),
+    "edit_base": ("S", "`observe`"),
+    "close_issue": ("S", "`observe`"),
+    "edit_body": ("P", "`observe`"),
+    "assign": ("P", "`observe`"),
+    "request_reviewers": ("P", "`observe`"),
+    "add_labels": ("P", "`observe`"),
+    "remove_label": ("P", "`observe`"),
+    "set_project_field": ("P", "`observe`"),
+    "commit_with_file": ("object", "another commit of the same content is made"),
+    "create_branch": ("P", "`commit_of_branch`"),
+    "delete_ruleset": ("P", "`guards`"),
+    "retire_check_run": ("P", "`own_on_commit`"),
 }
 """Write → its class (the ownership protocol, R3) and how it is looked for."""
 BEFORE = {
@@ -43,6 +55,7 @@ BEFORE = {
     "P": "nothing happened, and nothing was written down: whoever looks next decides afresh",
     "M": "its permit is open: the next replica adopts it, looks, and sends it while the decision stands",
     "C": "its permit is open: the next replica adopts it, looks, and sends it again",
+    "S": "its permit is open: the next replica adopts it, looks, and sends it while the decision stands",
 }
 _ANSWERS = re.compile(
     r"Done but not heard(?P<both>, or two of us)?: (?P<unheard>.*?)"
@@ -162,8 +175,8 @@ if two of us do it, what if our lease is gone.
 ## What the App writes to GitHub
 
 Classes are those of the ownership protocol (R3): **P** has a precondition or sets a value; **M** is refused by GitHub a
-second time while the first stands; **C** may be doubled for a moment, and the oldest of ours stays. M and C need a
-permit in the ledger before they are sent. An **object** of git entitles nobody to anything. A 502 to a write is an
+second time while the first stands; **C** may be doubled for a moment, and the oldest of ours stays; **S** sets a value
+that does harm when it comes late. M, C and S need a permit in the ledger before they are sent. An **object** of git entitles nobody to anything. A 502 to a write is an
 answer that was not heard. Every write of every story is disturbed in each of these ways by `make crash`."""
 
 _AGENTS = """\
