@@ -6,6 +6,7 @@ after a run that ended.
 
 import asyncio
 import random
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import cycle
 
@@ -38,6 +39,15 @@ LONGEST_DELAY = timedelta(minutes=10)
 log = structlog.get_logger()
 
 
+@dataclass(frozen=True)
+class _Repeat:
+    """How often in a row a key was to be looked at again for one reason, and when that is next."""
+
+    reason: str
+    count: int
+    due: datetime
+
+
 class Loop:
     """Workers over the poke store, and the sweep timer."""
 
@@ -59,7 +69,7 @@ class Loop:
         self._policy = policy
         self._workers = workers
         self._failures: dict[str, int] = {}
-        self._repeats: dict[str, tuple[str, int]] = {}
+        self._repeats: dict[str, _Repeat] = {}
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set; returns when the running rounds have ended."""
@@ -87,7 +97,7 @@ class Loop:
             task.cancel()
 
     async def _run(self, poke: Poke) -> datetime | None:
-        extending = asyncio.create_task(self._extend(poke))
+        extending, begun = asyncio.create_task(self._extend(poke)), self._clock()
         try:
             with counting("loop"):
                 ended = await self._one(poke)
@@ -105,7 +115,7 @@ class Loop:
         finally:
             extending.cancel()
         self._failures.pop(poke.key, None)
-        again_at = self._slower(poke.key, ended)
+        again_at = self._slower(poke.key, ended, begun)
         shown = again_at.isoformat() if again_at else None
         log.info("round ended", key=poke.key, reason=ended.reason, again_at=shown)
         return again_at
@@ -143,15 +153,19 @@ class Loop:
                 # Another worker runs the key now. Both are safe: every write is a compare-and-set or has a permit.
                 return
 
-    def _slower(self, key: str, ended: Ended) -> datetime | None:
-        """The same reason to look again is followed ever more rarely; an event still comes at once."""
+    def _slower(self, key: str, ended: Ended, begun: datetime) -> datetime | None:
+        """The same reason to look again is followed ever more rarely; an event still comes at once. What a round finds
+        that an event began before its time is news, and no repetition.
+        """
         if ended.again_at is None:
             self._repeats.pop(key, None)
             return None
-        reason, count = self._repeats.get(key, ("", 0))
-        count = count + 1 if reason == ended.reason else 0
-        self._repeats[key] = (ended.reason, count)
-        return max(ended.again_at, self._clock() + min(AFTER_FAILURE * ((1 << min(count, 10)) - 1), LONGEST_DELAY))
+        before = self._repeats.get(key)
+        is_same = before is not None and before.reason == ended.reason and begun >= before.due
+        count = before.count + 1 if before is not None and is_same else 0
+        due = max(ended.again_at, self._clock() + min(AFTER_FAILURE * ((1 << min(count, 10)) - 1), LONGEST_DELAY))
+        self._repeats[key] = _Repeat(ended.reason, count, due)
+        return due
 
     def _later(self, key: str, error: str) -> datetime:
         failures = self._failures[key] = self._failures.get(key, 0) + 1
