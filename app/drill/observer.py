@@ -119,6 +119,22 @@ class Observer:
             raise Unproved(f"refs/agent-recovery/active/{ticket} holds no ledger commit")
         return entries
 
+    def ledger_refs(self, ticket: int) -> dict[str, str]:
+        """Where a ticket's ledger lies, in progress or ended."""
+        names = [f"refs/agent-recovery/{place}/{ticket}" for place in ("active", "done")]
+        found = [r for name in names for r in self.repository.get_git_matching_refs(name.removeprefix("refs/"))]
+        return {r.ref: r.object.sha for r in found if r.ref in names}
+
+    def ledger_anywhere(self, ticket: int) -> list[LedgerCommit]:
+        """The ledger of a ticket wherever it lies, newest first."""
+        self.git.fetch()
+        refs = self.git.refs("refs/agent-recovery/")
+        names = [f"refs/agent-recovery/{place}/{ticket}" for place in ("active", "done")]
+        head = next((refs[name] for name in names if name in refs), None)
+        if head is None:
+            raise Unproved(f"#{ticket} has no ledger")
+        return self.git.ledger(head)
+
     def kept(self, ticket: int) -> dict[str, str]:
         """The foreign heads kept under `recovered/`, by ref."""
         return {

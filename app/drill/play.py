@@ -7,6 +7,7 @@ from typing import Any
 from app.drill.processes import StoryStopped
 from app.drill.proof import Unproved
 from app.drill.story import PROOFS, Story
+from app.drill.story_landing import Delivery
 from app.drill.story_zombie import Zombie
 from app.drill.telling import Result, Telling
 from app.drill.world import World
@@ -61,4 +62,12 @@ def tell(story: Story) -> None:
     zombie.with_a_plain_push()
     zombie.with_a_forced_push()
     zombie.with_a_deletion()
-    story.look_for_duplicates(zombie.with_the_ledger_moved_back())
+    ledger_head = zombie.with_the_ledger_moved_back()
+    story.look_for_duplicates(story.place, ledger_head)
+    assert agents.second_folder is not None
+    delivery = Delivery(story, agents.second_folder, ledger_head)
+    delivery.with_a_missing_pull()
+    delivery.until_both_are_ready()
+    delivery.until_both_have_landed()
+    for place in delivery.places():
+        story.look_for_duplicates(place, story.world.observer.ledger_anywhere(place.ticket)[0].sha)

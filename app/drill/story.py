@@ -1,8 +1,9 @@
-"""The story of the demo: an agent dies, a fresh one goes on, the dead one comes back and changes nothing that counts.
+"""The story of the demo: an agent dies, a fresh one goes on, the dead one comes back and changes nothing that counts,
+and what is ready lands.
 
-The chapters up to `ready` are here, those of the zombie in `story_zombie.py`. A chapter that cannot be proved ends the
-story, because the next ones would speak of something that did not happen; every proof that was not reached is then
-reported as not proved.
+The chapters up to `ready` are here, those of the zombie in `story_zombie.py`, the delivery in `story_landing.py`. A
+chapter that cannot be proved ends the story, because the next ones would speak of something that did not happen; every
+proof that was not reached is then reported as not proved.
 """
 
 import random
@@ -44,6 +45,12 @@ PROOFS = (
     "force_push",
     "branch_deleted",
     "ledger_moved_back",
+    "missing_pr",
+    "both_ready",
+    "landed",
+    "issues_closed",
+    "branches_gone",
+    "ledgers_done",
 )
 STEP_IDS = tuple(str(n) for n in range(1, len(names.STEPS) + 1))
 PATIENCE = 20.0
@@ -244,10 +251,11 @@ class Story:
         self.result.recovery_requests_by_step, self.result.apart = sort_requests(served, claim, evidence)
         self.result.recovery_requests = sum(self.result.recovery_requests_by_step.values())
 
-    def look_for_duplicates(self, ledger_head: str) -> None:
-        found = find_duplicates(self.world.observer, self.place, ledger_head)
-        self.result.duplicates = len(found)
-        self.result.duplicates_found = [f"{d.count} {d.kind}: {d.what}" for d in found]
+    def look_for_duplicates(self, place: Place, ledger_head: str) -> None:
+        """Counts what is twice of one ticket, and adds what was not found before."""
+        found = [f"{d.count} {d.kind}: {d.what}" for d in find_duplicates(self.world.observer, place, ledger_head)]
+        self.result.duplicates_found = list(dict.fromkeys([*self.result.duplicates_found, *found]))
+        self.result.duplicates = len(self.result.duplicates_found)
 
 
 def sort_requests(

@@ -18,6 +18,7 @@ from app.drill.door import Door
 from app.drill.observer import AppIdentity, Observer
 from app.drill.processes import StoryProcess, StoryStopped, clean_environment
 from app.drill.proof import Attempt
+from app.drill.proofs_of_landing import CI
 from app.drill.proofs_of_work import LIST_OF_REFS, POLICY
 from app.emulator.client import Emulator
 from app.service.keys import new_keys
@@ -55,6 +56,9 @@ EVENTS = [
     "push",
     "repository",
 ]
+SECOND_TITLE = "Press the cider"
+SECOND_BODY = "- [ ] Wash the press\n- [ ] Press the apples\n"
+SECOND_WORK = {"work/step-cider.txt": "Wash the press\nfinished\n"}
 POLICY_TEXT = """\
 version: 1
 mode: repair
@@ -63,6 +67,15 @@ release:
   into: main
 verify:
   - ["python3", "tools/check.py"]
+"""
+ENROLS = """\
+enroll:
+  branch: true
+"""
+LANDS = f"""\
+landing:
+  checks: [{CI}]
+  unguarded_base: accept
 """
 CHECK_PROGRAM = '''\
 """Every step's file must be whole: a step that was cut off in the middle is no work to build on."""
@@ -93,6 +106,7 @@ class World:
         self.folder = folder
         self._agents: list[StoryProcess] = []
         self._replicas: list[StoryProcess] = []
+        self._ci_token: str | None = None
         self.service: StoryProcess | None = None
         self.door: Door | None = None
         self.emulator = Emulator.start(folder / "github")
@@ -135,6 +149,7 @@ class World:
             webhook_secret=self.keys.webhook_secret,
         )
         self.app = AppIdentity(id=int(made["id"]), slug=SLUG, private_key=made["pem"])
+        self._ci = github.app(CI, permissions={"metadata": "read", "checks": "write"})
         for number in range(1, TICKET):
             github.issue(REPOSITORY, f"Tree {number} looks thirsty", author=self.author.login)
         issue = github.issue(REPOSITORY, TITLE, body=ISSUE_BODY, author=self.author.login)
@@ -291,6 +306,49 @@ class World:
             check=False,
         )
         return Attempt(f"{program} {' '.join(arguments)}", done.returncode, f"{done.stdout}\n{done.stderr}".strip())
+
+    # What people and others' machines do
+
+    def say_policy(self, text: str, message: str) -> None:
+        """The repository's owner commits the policy to the default branch."""
+        self.emulator.commit(
+            REPOSITORY, {POLICY: text}, branch=DEFAULT_BRANCH, author=self.author.login, message=message
+        )
+
+    def open_issue(self, title: str, body: str) -> int:
+        """The owner opens an Issue; its number."""
+        return int(self.emulator.issue(REPOSITORY, title, body=body, author=self.author.login)["number"])
+
+    def work_by_hand(self, person: Person, branch: str, files: dict[str, str], message: str) -> str:
+        """A person puts a new branch with one commit onto the trunk, without the App's leave; its head."""
+        github = self.emulator
+        answer = httpx.post(
+            f"{github.url}/api/v3/repos/{REPOSITORY}/git/refs",
+            json={"ref": f"refs/heads/{branch}", "sha": self.observer.branch(TRUNK)},
+            headers={"authorization": f"Bearer {person.token}"},
+            trust_env=False,
+            timeout=20,
+        )
+        if answer.status_code != 201:
+            raise StoryStopped(f"{branch} was not made: {answer.status_code} {answer.text[:200]}")
+        return github.commit(REPOSITORY, files, branch=branch, author=person.login, message=message)
+
+    def pass_check(self, *heads: str) -> None:
+        """The repository's CI, another App, reports success on these commits. Raises StoryStopped."""
+        github = self.emulator
+        if self._ci_token is None:
+            made = github.installation(CI, OWNER, [NAME])
+            self._ci_token = github.installation_token(self._ci, int(made["id"]))
+        for head in heads:
+            answer = httpx.post(
+                f"{github.url}/api/v3/repos/{REPOSITORY}/check-runs",
+                json={"name": CI, "head_sha": head, "status": "completed", "conclusion": "success"},
+                headers={"authorization": f"Bearer {self._ci_token}"},
+                trust_env=False,
+                timeout=20,
+            )
+            if answer.status_code != 201:
+                raise StoryStopped(f"the CI's result was not taken: {answer.status_code} {answer.text[:200]}")
 
     # GitHub's own books
 

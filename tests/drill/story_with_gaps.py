@@ -17,11 +17,13 @@ from pathlib import Path
 from agents_hands import Hands
 
 from app.drill import proofs_of_fencing as fencing
+from app.drill import proofs_of_landing as landing
 from app.drill import proofs_of_work as proofs
 from app.drill import world as names
 from app.drill.processes import StoryProcess, clean_environment
 from app.drill.proof import NotProved, Proof, Proved, Unproved
 from app.drill.story import PATIENCE, PROOFS, STEP_IDS, Agents, Story
+from app.drill.story_landing import Delivery
 from app.drill.story_zombie import Zombie
 from app.drill.telling import Result, Telling
 from app.drill.world import SLUG, Person, World
@@ -31,6 +33,7 @@ LEDGER_WRITES = {"operation": "updateRefs", "identity": APP}
 NEW_PULLS = {"method": "POST", "path_regex": "/pulls$", "identity": APP}
 CHANGED_PULLS = {"method": "PATCH", "path_regex": "/pulls/[0-9]+$", "identity": APP}
 COMMENTS = {"method": "POST", "path_regex": "/comments$", "identity": APP}
+MERGES = {"method": "PUT", "path_regex": "/merge$", "identity": APP}
 CHECK_RUNS = {"method": "POST", "path_regex": "/check-runs$", "identity": APP}
 ACTIVE_INDEX = {"kind": "git", "method": "POST", "path_regex": "/git-upload-pack$", "identity": APP}
 
@@ -109,7 +112,12 @@ class StoryWithGaps:
         yield from self._coming_back(zombie)
         yield from self._pushing_plainly(zombie)
         yield from self._tampering(zombie)
+        ledger_head = self._observer.ledger(self._place.ticket)[0].sha
         yield from self._moving_the_ledger(zombie)
+        delivery = Delivery(self._story, self._second, ledger_head)
+        yield from self._opening_what_is_missing(delivery)
+        yield from self._becoming_ready(delivery)
+        yield from self._landing(delivery)
 
     # Switches and looks
 
@@ -119,12 +127,14 @@ class StoryWithGaps:
         return self._story.result.failed
 
     @contextmanager
-    def _off(self, *writes: Mapping[str, str], kind: str = "status") -> Iterator[None]:
-        """GitHub refuses these requests, or drops them before they have an effect, until the block ends."""
+    def _off(self, *writes: Mapping[str, str], kind: str = "status", nth: int = 1) -> Iterator[None]:
+        """GitHub refuses these requests from the `nth` on, or drops them before they have an effect, until the block
+        ends.
+        """
         github = self.world.emulator
         github.clear_faults()
         for write in writes:
-            github.fault(kind, match=write, times=1000, **(FORBIDDEN if kind == "status" else {}))
+            github.fault(kind, match=write, nth=nth, times=1000, **(FORBIDDEN if kind == "status" else {}))
         yield
         github.clear_faults()
 
@@ -143,9 +153,10 @@ class StoryWithGaps:
         self._looks[name] = look
         return self._story.prove(name, look)
 
-    def _nudge(self) -> None:
+    def _nudge(self, *tickets: int) -> None:
         """Something happens at the ticket, so that the service looks at once."""
-        self.world.emulator.comment(names.REPOSITORY, names.TICKET, "olive", "How is it going?")
+        for ticket in tickets or (names.TICKET,):
+            self.world.emulator.comment(names.REPOSITORY, ticket, "olive", "How is it going?")
 
     # The story
 
@@ -299,6 +310,8 @@ class StoryWithGaps:
             yield name, gap
             self._hands.agent_recovery(person, folder, "push")
             self._prove(name, looks[name])
+        # The check-run of the last push needs a permit, so it has to be there before.
+        self._story.ask("check", self._looks["check"])
         with self._off(LEDGER_WRITES):
             self._hands.agent_recovery(person, folder, "ready", exit_code=GATE_CLOSED)
             gap = self._gap(looks["ready"], *OF_RECOVERY)
@@ -360,6 +373,66 @@ class StoryWithGaps:
             lambda: "the report did not come later",
         )
         yield "ledger_moved_back", gap
+
+    def _opening_what_is_missing(self, delivery: Delivery) -> Iterator[tuple[str, Gap]]:
+        with self._off(NEW_PULLS, kind="drop_before"):
+            place = delivery.push_without_a_pull()
+            gap = self._gap(lambda: landing.missing_pr(self._observer, place), *OF_LEDGER[:2])
+        yield "missing_pr", gap
+        self._nudge(place.ticket)
+        self._prove("missing_pr", lambda: landing.missing_pr(self._observer, place))
+
+    def _becoming_ready(self, delivery: Delivery) -> Iterator[tuple[str, Gap]]:
+        def look() -> Proof:
+            return landing.both_ready(self._observer, delivery.places())
+
+        delivery.put_the_ledger_back()
+        first, second = delivery.works()
+        second.folder.mkdir()
+        self._hands.agent_recovery(second.person, second.folder, "recover", str(second.place.ticket))
+        head = self._observer.branch(second.place.branch)
+        self._hands.agent_recovery(second.person, second.folder, "adopt", head)
+        for work in (first, second):
+            self._hands.agent_recovery(work.person, work.folder, "validate", "verify")
+        with self._off(LEDGER_WRITES):
+            self._hands.agent_recovery(second.person, second.folder, "ready", exit_code=GATE_CLOSED)
+            gap = self._gap(look)
+        yield "both_ready", gap
+        self._hands.agent_recovery(second.person, second.folder, "ready")
+        self._prove("both_ready", look)
+
+    def _landing(self, delivery: Delivery) -> Iterator[tuple[str, Gap]]:
+        """Refused once, every write is tried again some minutes later by GitHub's clock. The last update, of which the
+        branch and the ledger are parts, comes after two others: what opens the closing's permit and what ends it.
+        """
+        observer, places = self._observer, delivery.places()
+        tickets = [place.ticket for place in places]
+        closing = {"method": "PATCH", "path_regex": f"/issues/{tickets[0]}$", "identity": APP}
+        with self._off(MERGES):
+            since = delivery.let_them_land()
+            gap = self._gap(lambda: landing.landed(observer, places, since=since))
+        yield "landed", gap
+        with self._off(closing):
+            self._some_minutes_later(*tickets)
+            self._prove("landed", lambda: landing.landed(observer, places, since=since))
+            gap = self._gap(lambda: landing.issues_closed(observer, places), "landed")
+        yield "issues_closed", gap
+        with self._off(LEDGER_WRITES, nth=3):
+            self._some_minutes_later(tickets[0])
+            self._prove("issues_closed", lambda: landing.issues_closed(observer, places))
+            gaps = {
+                "branches_gone": self._gap(lambda: landing.branches_gone(observer, places), "landed", "issues_closed"),
+                "ledgers_done": self._gap(lambda: landing.ledgers_done(observer, places), "landed", "issues_closed"),
+            }
+        yield "branches_gone", gaps["branches_gone"]
+        self._some_minutes_later(tickets[0])
+        self._prove("branches_gone", lambda: landing.branches_gone(observer, places))
+        yield "ledgers_done", replace(gaps["ledgers_done"], proved=tuple(self._story.result.proved))
+        self._prove("ledgers_done", lambda: landing.ledgers_done(observer, places))
+
+    def _some_minutes_later(self, *tickets: int) -> None:
+        self.world.emulator.advance(10 * 60)
+        self._nudge(*tickets)
 
     def _unproved(self, name: str, chapter: Callable[[], object], still: Sequence[str]) -> Gap:
         """A whole chapter of the demo's, which cannot prove what it is about."""

@@ -24,7 +24,7 @@ MISSING: dict[str, tuple[str, ...]] = {
     # the SIGKILL
     "killed": ("the agent was not killed",),
     # the SIGKILL of the service; what the new one reads of GitHub
-    "service_lost": ("the service was not killed", "has not seen the new process read the active index"),
+    "service_lost": ("the service was not killed", "has not seen the new process read the index of ledgers"),
     # the second claim's ledger commit; the evidence that comes with a workspace
     "recovered": ("no ledger commit has a lease of generation 2", "generation 2 has not given its evidence"),
     # the second agent's first push, its last push, its `ready`
@@ -42,6 +42,17 @@ MISSING: dict[str, tuple[str, ...]] = {
     "branch_deleted": ("the branch ticket/42-ripen-the-apples does not stand", "pull request #43 is closed"),
     # the report
     "ledger_moved_back": ("0 reports, not one",),
+    # the App's new pull request for the branch that nobody opened one for
+    "missing_pr": ("0 pull requests have the head ticket/44-press-the-cider",),
+    # the last ticket's `ready`
+    "both_ready": ("the ledger of #44 says working, not ready",),
+    # the merge
+    "landed": (" is not merged",),
+    # the closing of the first ticket's Issue
+    "issues_closed": ("Issue #42 is open",),
+    # the last update of the ledger, with the branch in it
+    "branches_gone": ("the branch ticket/42-ripen-the-apples still stands",),
+    "ledgers_done": ("refs/agent-recovery/active/42 still stands",),
 }
 
 
