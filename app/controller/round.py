@@ -11,7 +11,7 @@ import asyncio
 import random
 import secrets
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import structlog
 
@@ -30,42 +30,29 @@ from app.controller.reporting import Reporter
 from app.controller.turn import AFTER_UNANSWERED, Again, Ended, unwritten
 from app.controller.turns import Turns
 from app.controller.view import View, Views, readable
-from app.domain import gates, noting, permits
+from app.domain import permits, round_notes
 from app.domain.decide import decide
 from app.domain.fencing import Head, is_passive
 from app.domain.keys import TicketKey
-from app.domain.landing_settled import Accepted, Merge
+from app.domain.landing_settled import Accepted
 from app.domain.landing_tail import tail
 from app.domain.life_cycle import Ending, ending
 from app.domain.model import ZERO_SHA
-from app.domain.noted_landing import noted_landing
 from app.domain.plan import (
     Adopt,
     CreateComment,
     CreatePull,
     FenceOff,
-    ForgetRefusals,
     Guarded,
-    MoveTrunk,
-    Note,
-    NoteDequeued,
-    NoteMerge,
-    NotePredecessor,
-    NoteProgress,
-    NoteResults,
     NoteSaved,
-    NoteUpdate,
     Plan,
     ProbeEffect,
-    PullIsClosed,
-    PullIsOpen,
     RestoreBranch,
     SealTail,
-    StampLease,
     Wait,
 )
 from app.domain.policy import Mode, Policy
-from app.domain.record import Permit, PermitKind, Record
+from app.domain.record import Permit
 from app.domain.refs import names_above
 from app.domain.settling import Made, NotSent, Result, Unknown, settle
 from app.domain.situation import Situation
@@ -198,11 +185,11 @@ class Rounds:
         round_id = secrets.token_hex(6)
         opening = [permit_for(a, author=author, round_id=round_id) for a in guarded]
         probes = [a for a in plan if isinstance(a, ProbeEffect)]
-        noted = await self._effecting.looked(view, _noted(standing.record, plan, view.now), probes)
+        noted = await self._effecting.looked(view, round_notes.noted(standing.record, plan, now=view.now), probes)
         record = permits.opened(noted, tuple(opening), round_id=round_id, author=author, now=view.now)
         results: list[Result] = []
         if record != standing.record or any(isinstance(a, SealTail | NoteSaved) for a in plan):
-            event = f"about to {_kinds(opening)}" if opening else _event_of(plan)
+            event = round_notes.event_of(plan, opening)
             journaled = await self._journal.write(view, standing, record, event, when=view.now)
             if not isinstance(journaled, Journaled):
                 return unwritten(view, journaled)
@@ -237,7 +224,7 @@ class Rounds:
             record = settle(standing.record, results)
             if record == standing.record:
                 return standing
-            event = _story_of(results)
+            event = round_notes.story_of(results)
             journaled = await self._journal.write(view, standing, record, event, when=view.now)
             if isinstance(journaled, Journaled):
                 return journaled.standing
@@ -319,78 +306,6 @@ def _over(view: View, outcome: str | Journaled | Lost | Undecided) -> Ended | Ag
     if isinstance(outcome, str):
         return Ended(None, outcome)
     return Again("the ticket's end is recorded") if isinstance(outcome, Journaled) else unwritten(view, outcome)
-
-
-def _noted(record: Record, plan: Plan, now: datetime) -> Record:
-    """The record with what this plan writes down without any outside write."""
-    for action in plan:
-        if isinstance(action, StampLease) and record.lease is not None:
-            renewed = {
-                "expires_at": action.expires_at,
-                "renewed_at": action.alive_at,
-                "renewals_seen": record.renewals,
-            }
-            lease = record.lease.model_copy(update=renewed)
-            attempts = gates.after_life(record.attempts, now=action.alive_at)
-            record = record.model_copy(update={"lease": lease, "attempts": attempts})
-        elif isinstance(action, ForgetRefusals):
-            record = record.model_copy(update={"open": tuple(p for p in record.open if p not in action.permits)})
-        elif isinstance(action, NoteProgress):
-            record = record.model_copy(update={"attempts": gates.progress_noted(record, now=now)})
-        elif isinstance(action, NoteResults):
-            record = record.model_copy(update={"children": action.children})
-        elif isinstance(action, PullIsOpen):
-            record = noting.open_pull(record, action.number)
-        elif isinstance(action, NoteUpdate | NoteMerge | NoteDequeued):
-            record = noted_landing(record, action, now=now)
-        elif isinstance(action, Note | MoveTrunk | NotePredecessor):
-            record = noting.noted(record, action, now=now)
-        elif isinstance(action, PullIsClosed):
-            projections = record.projections.model_copy(update={"closed_pr": action.number})
-            record = record.model_copy(update={"projections": projections})
-    return record
-
-
-_WORDS: dict[PermitKind, str] = {
-    "pr_create": "create the PR",
-    "comment_create": "create the handoff comment",
-    "check_run_create": "create a check-run",
-    "merge": "merge the PR",
-    "enqueue": "put the PR into the merge queue",
-    "branch_update": "bring the branch up to date",
-    "base_edit": "change the base of a PR",
-    "issue_close": "close the Issue",
-}
-
-
-def _kinds(opened: Sequence[Permit]) -> str:
-    return ", ".join(_WORDS[p.kind] for p in opened)
-
-
-def _story_of(results: Sequence[Result]) -> str:
-    made = [r.permit for r in results if isinstance(r, Made | Merge | Accepted)]
-    return f"done: {_kinds(made)}" if made else "nothing was done"
-
-
-def _event_of(plan: Plan) -> str:
-    names = {
-        NoteProgress: "progress noted",
-        ProbeEffect: "effects looked for",
-        StampLease: "lease renewed",
-        SealTail: "sealed by the service",
-        NoteResults: "result of a child noted",
-        NoteSaved: "the holder saved",
-        PullIsOpen: "PR is open",
-        PullIsClosed: "PR closed by a person",
-        NoteMerge: "the trunk has the work",
-        NoteUpdate: "branch brought up to date",
-        NoteDequeued: "taken out of the merge queue",
-        MoveTrunk: "the ticket goes to another trunk",
-        NotePredecessor: "stacked on another ticket",
-        Note: "noted what others did",
-        ForgetRefusals: "what was refused is not needed any more",
-    }
-    return next((names[type(a)] for a in plan if type(a) in names), "noted")
 
 
 def _images(results: Sequence[Result]) -> Images:
