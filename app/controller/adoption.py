@@ -4,6 +4,7 @@ It runs beside the service, on its database, with looks of its own.
 """
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from app.controller.clock import Clock
 from app.controller.database import Database
@@ -21,7 +22,7 @@ from app.controller.view import Views
 from app.controller.witnesses import Witnesses
 from app.controller.witnessing import Witnessing
 from app.domain.intended import RepositoryPlan
-from app.domain.policy import Mode
+from app.domain.policy import Mode, Policy
 from app.domain.removal import Removal
 from app.github.budget import counting
 from app.github.client import GitHub
@@ -40,11 +41,22 @@ class Adoption:
         self._planning = Planning(self._views, Enrolling(self._views, Journal(witnessing), Reporter(Projector(keys))))
 
     async def plan(
-        self, owner: str, name: str, modes: Collection[Mode], progress: Progress, *, most: int = MOST_LOOKED_AT
+        self,
+        owner: str,
+        name: str,
+        modes: Collection[Mode],
+        progress: Progress,
+        *,
+        tried: Policy | None = None,
+        most: int = MOST_LOOKED_AT,
     ) -> RepositoryPlan:
-        """What each of these modes would do; nothing is written. Raises GitHubError."""
+        """What each of these modes would do, as if `tried` were the policy where it is given; nothing is written.
+        Raises GitHubError.
+        """
+        blocked = await self._stops.blocked(f"{owner}/{name}")
         with counting("plan"), self._stops.only_looking():
-            return await self._planning.plan(owner, name, modes, progress, most=most)
+            made = await self._planning.plan(owner, name, modes, progress, tried=tried, most=most)
+        return replace(made, stopped=blocked.reason if blocked is not None else None)
 
     async def prepare(
         self, owner: str, name: str, *, mode: Mode, label: str | None, schema_url: str | None

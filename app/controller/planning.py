@@ -72,13 +72,20 @@ class Planning:
         self._policy = PolicyShowing(views)
 
     async def plan(
-        self, owner: str, name: str, modes: Collection[Mode], progress: Progress, *, most: int = MOST_LOOKED_AT
+        self,
+        owner: str,
+        name: str,
+        modes: Collection[Mode],
+        progress: Progress,
+        *,
+        tried: Policy | None = None,
+        most: int = MOST_LOOKED_AT,
     ) -> RepositoryPlan:
-        """What each of these modes would do. Raises Gone where the App is not installed, GitHubError where GitHub does
-        not answer.
+        """What each of these modes would do, under the policy in force, or as if `tried` were the repository's. Raises
+        Gone where the App is not installed, GitHubError where GitHub does not answer.
         """
         repo, _ = await self._views.ledger(owner, name)
-        lists = await self._lists(repo, progress)
+        lists = await self._lists(repo, tried, progress)
         # Everything is read that the furthest of the modes may want.
         self._views.assume(repo, _with_mode(lists.policy, Mode.FULL))
         tickets = _tickets(lists)
@@ -98,7 +105,7 @@ class Planning:
         return RepositoryPlan(
             repository=repo.full_name,
             mode_now=lists.in_force.policy.mode if lists.in_force.policy is not None else None,
-            policy=_source(lists.in_force),
+            policy="a file that is being tried" if tried is not None else _source(lists.in_force),
             problems=tuple(f"line {p.line}: {p.message} ({p.remedy})" for p in lists.in_force.problems),
             clamps=lists.in_force.clamps,
             found={
@@ -116,11 +123,11 @@ class Planning:
             return ()
         return await self._policy.verdicts(repo, await repo.policy_state(PATH), lists.in_force)
 
-    async def _lists(self, repo: Repository, progress: Progress) -> _Lists:
+    async def _lists(self, repo: Repository, tried: Policy | None, progress: Progress) -> _Lists:
         progress(0, 0, "the repository")
         first = await repo.discover(None, Page(more=False), Page(), Page(), PATH)
         in_force = await self._views.policy_of(repo, _shown(repo, first))
-        policy = in_force.policy or Policy()
+        policy = tried or in_force.policy or Policy()
         label = policy.enroll.label
         issues: list[LabelledIssue] = []
         pulls, branches = [p.pull for p in first.pulls], list(first.branches)

@@ -35,7 +35,7 @@ class Intended:
 @dataclass(frozen=True)
 class RepositoryPlan:
     """What each mode would do. `policy` says where the other values come from; `found` counts what was read, `unread`
-    says what was not.
+    says what was not. `stopped`: why nothing is written now, whatever the mode; None where nothing stands against it.
     """
 
     repository: str
@@ -46,6 +46,7 @@ class RepositoryPlan:
     found: Mapping[str, int]
     unread: tuple[str, ...]
     modes: Mapping[Mode, Sequence[Intended]] = field(default_factory=dict)
+    stopped: str | None = None
 
 
 def steps_of(plan: Plan) -> tuple[tuple[Step, ...], str]:

@@ -3,15 +3,19 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from app.controller.planning import MOST_LOOKED_AT
 from app.domain.intended import Intended, RepositoryPlan, Step
-from app.domain.policy import Mode
+from app.domain.outcome import Code, Exit
+from app.domain.policy import Mode, Policy
+from app.domain.policy_in_force import shown
+from app.domain.policy_text import read_policy
 from app.service.adopting import adoption_of
-from app.service.operator_command import repository_named, with_parts
+from app.service.operator_command import repository_named, stop, with_parts
 from app.service.progress import Progress
 
 app = typer.Typer(help="What the App would do in a repository.")
@@ -24,6 +28,9 @@ SHOWN = 20
 def plan(
     repository: Annotated[str, typer.Option("--repo", metavar="OWNER/NAME", help="The repository.")],
     mode: Annotated[list[Mode] | None, typer.Option("--mode", help="Only this mode; may be given again.")] = None,
+    policy: Annotated[
+        Path | None, typer.Option("--policy", dir_okay=False, help="As if this file were the repository's policy.")
+    ] = None,
     most: Annotated[int, typer.Option(min=1, max=5000, help="Tickets to look at, a few requests each.")] = (
         MOST_LOOKED_AT
     ),
@@ -36,7 +43,10 @@ def plan(
     owner, name = repository_named(repository, as_json)
     modes = tuple(dict.fromkeys(mode)) if mode else tuple(Mode)
     progress = Progress()
-    made = with_parts(lambda parts: adoption_of(parts).plan(owner, name, modes, progress, most=most), as_json)
+    tried = _tried(policy, as_json) if policy is not None else None
+    made = with_parts(
+        lambda parts: adoption_of(parts).plan(owner, name, modes, progress, tried=tried, most=most), as_json
+    )
     progress.end()
     if as_json:
         typer.echo(json.dumps(_told(made), indent=2))
@@ -45,10 +55,23 @@ def plan(
         typer.echo(line)
 
 
+def _tried(file: Path, as_json: bool) -> Policy:
+    """The policy of a file that is tried. Ends the program where it is none."""
+    try:
+        reading = read_policy(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as problem:
+        words = f"{file} cannot be read ({getattr(problem, 'strerror', None) or 'not UTF-8 text'})"
+        stop(Exit.USAGE, Code.USAGE.value, words, "name a policy file", as_json)
+    if reading.policy is None:
+        stop(Exit.USAGE, Code.USAGE.value, f"{file}: {shown(reading.problems)}", reading.problems[0].remedy, as_json)
+    return reading.policy
+
+
 def _told(made: RepositoryPlan) -> dict[str, Any]:
     return {
         "repository": made.repository,
         "mode_now": made.mode_now,
+        "stopped": made.stopped,
         "policy": made.policy,
         "problems": list(made.problems),
         "clamps": list(made.clamps),
@@ -68,6 +91,8 @@ def _told_one(intended: Intended) -> dict[str, Any]:
 def _lines(made: RepositoryPlan) -> Iterator[str]:
     now = made.mode_now or "none, so nothing is written"
     yield f"{made.repository}: mode now: {now}"
+    if made.stopped is not None:
+        yield f"Nothing is written now, whatever the mode: {made.stopped}."
     yield f"Values of the policy: {made.policy}."
     yield from (f"  wrong: {problem}" for problem in made.problems)
     yield from (f"  moved to its bounds: {clamp}" for clamp in made.clamps)

@@ -18,8 +18,11 @@ async def test_every_command_of_the_page_does_what_it_says(world: LoopWorld, mon
     operator = Operator(world, monkeypatch)
     world.emulator.commit(REPO, {".github/agent-recovery.yml": None}, branch="main")
     assert {words[0] for words in COMMANDS} == {"plan", "init", "stop", "start", "uninstall"}
+    file = world.folder / "policy.yml"
+    file.write_text("mode: full\n")
+    stand_for = {"OWNER/NAME": REPO, "OWNER": "acme", "LOGIN": "wanda", "FILE": str(file)}
     for words in COMMANDS:
-        named = [{"OWNER/NAME": REPO, "OWNER": "acme", "LOGIN": "wanda"}.get(word, word) for word in words]
+        named = [stand_for.get(word, word) for word in words]
         said = await operator.run(*named)
         assert said.code == 0, (words, said.out, said.err)
     assert [pull["head"]["ref"] for pull in world.get("pulls")] == ["agent-recovery/init"]

@@ -138,6 +138,31 @@ async def test_how_much_is_looked_at_is_bounded_and_said(world: LoopWorld, opera
     assert len([one for one in told["modes"]["full"] if one["thing"].startswith("ticket")]) == 2
 
 
+async def test_a_policy_is_tried_before_anybody_sees_it(world: LoopWorld, operator: Operator) -> None:
+    policy(world, None)
+    branch(world, f"ticket/{world.ticket}-apples", {"a": "1"})
+    file = world.folder / "tried.yml"
+    file.write_text("trunks: [release-*]\nenroll:\n  branch: true\n")
+    told = await planned(world, operator, "--policy", str(file))
+    assert (told["mode_now"], told["policy"]) == (None, "a file that is being tried")
+    assert acts(told, "repair", f"ticket #{world.ticket}") == ["BeginLedger", "CreatePull"]
+    file.write_text("mode: everything\n")
+    said = await operator.run("plan", "--repo", REPO, "--policy", str(file), "--json")
+    assert (said.code, said.json["error"]["code"]) == (2, "usage")
+    assert "line 1: mode" in said.json["error"]["message"]
+    said = await operator.run("plan", "--repo", REPO, "--policy", str(file) + ".gone", "--json")
+    assert (said.code, said.json["error"]["code"]) == (2, "usage")
+
+
+async def test_it_says_that_nothing_is_written_now_where_the_operator_stopped_it(
+    world: LoopWorld, operator: Operator
+) -> None:
+    await operator.run("stop", "--repo", REPO, "--by", "wanda", "--reason", "an incident")
+    assert "an incident" in (await planned(world, operator, "--mode", "full"))["stopped"]
+    said = await operator.run("plan", "--repo", REPO)
+    assert any(line.startswith("Nothing is written now, whatever the mode") for line in said.out.splitlines())
+
+
 async def test_people_read_the_same_in_words(world: LoopWorld, operator: Operator) -> None:
     policy(world, None)
     branch(world, "feature", {"b": "1"})

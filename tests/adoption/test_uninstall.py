@@ -241,3 +241,16 @@ async def test_set_aside_work_is_named_before_it_goes(world: LoopWorld, operator
     await world.settle(controller)
     world.emulator.advance(3600)
     assert (await removed(operator))["kept_work"] == [foreign]
+
+
+async def test_ledgers_kept_as_branches_and_ended_ones_go_too(world: LoopWorld, operator: Operator) -> None:
+    policy = "mode: repair\ntrunks: [release-*]\nledger:\n  namespace: refs/heads/agent-recovery\n"
+    world.emulator.commit(REPO, {".github/agent-recovery.yml": policy}, branch="main")
+    controller, _, _ = await world.published()
+    world.http.patch(f"/repos/{REPO}/issues/{world.ticket}", json={"state": "closed"}).raise_for_status()
+    await world.settle(controller)
+    kept = [one["ref"] for one in world.get("git/matching-refs/heads/agent-recovery/")]
+    assert kept == [f"refs/heads/agent-recovery/done/{world.ticket}"]
+    told = await removed(operator)
+    assert told["refs"] == 1
+    assert world.get("git/matching-refs/heads/agent-recovery/") == []
