@@ -20,10 +20,12 @@ from tests.recovery.recovery_page import STEPS as EXPLAINED
 
 OF_A_FAMILY = {("children",), ("contract",)}
 """A ticket without children has none, and only a child has a contract: `test_fresh_family.py` blanks both."""
+OF_A_BLOCKER = {("untrusted", "quoted")}
+"""Nothing is in this ticket's way: what a blocker quotes is tried in `tests/delivery/test_landing_shown.py`."""
 NEVER_HAVE_A_COMMIT = {("next_steps", "sha"), ("untrusted", "issue_tasks", "sha")}
 """Blank for as long as the step is to be done: here it is a commit that stops the agent."""
 
-LEAVES = list(fields(Brief, leave_out=OF_A_FAMILY | NEVER_HAVE_A_COMMIT))
+LEAVES = list(fields(Brief, leave_out=OF_A_FAMILY | OF_A_BLOCKER | NEVER_HAVE_A_COMMIT))
 LISTS = [("completed_steps",), ("next_steps",), ("findings",), ("criteria",), ("commands",), ("validations",)]
 LISTS += [("untrusted", "issue_tasks")]
 
