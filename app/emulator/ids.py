@@ -39,6 +39,7 @@ _STARTS = {
     "review_thread": 5_100_000_001,
     "ruleset": 9_000_001,
     "queue_entry": 120_001,
+    "stack": 9_800_001,
     "release": 190_000_001,
     "deployment": 2_600_000_001,
     "deployment_status": 5_200_000_001,

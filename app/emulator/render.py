@@ -11,13 +11,16 @@ from app.emulator.render_people import PeopleRender
 from app.emulator.render_pulls import PullRender
 from app.emulator.render_repositories import RepositoryRender
 from app.emulator.render_shipping import ShippingRender
+from app.emulator.render_stacks import StackRender
 from app.emulator.state import CommitStatus
 from app.emulator.world import World
 
 Json = dict[str, Any]
 
 
-class Render(ActionsRender, CheckRender, ShippingRender, PullRender, IssueRender, RepositoryRender, PeopleRender):
+class Render(
+    ActionsRender, CheckRender, ShippingRender, StackRender, PullRender, IssueRender, RepositoryRender, PeopleRender
+):
     """Renders for one base URL, the root of the REST API as the client knows it."""
 
     def __init__(self, world: World, api: str | None = None) -> None:

@@ -34,6 +34,8 @@ class PullRender:
 
         def repository(self, repo: Repository, role: str | None = None) -> Json: ...
 
+        def stack_of(self, pull: PullRequest) -> Json | None: ...
+
     def pull(self, pull: PullRequest, *, full: bool = False) -> Json:
         """A pull request; the full form (single reads, webhooks) has counts and mergeability."""
         repo = pull.repo
@@ -75,6 +77,7 @@ class PullRender:
             "author_association": association(repo, pull.author),
             "auto_merge": self._auto_merge(pull.auto_merge),
             "active_lock_reason": pull.lock_reason,
+            "stack": self.stack_of(pull),
         }
         links = {
             "self": api,

@@ -11,6 +11,7 @@ from app.emulator.merge_state import TrialMerge
 from app.emulator.repo_settings import RepoSettings
 from app.emulator.repos import GitRepo
 from app.emulator.shipping_state import Deployment, Release
+from app.emulator.stack_state import Stack
 
 Permissions = dict[str, str]
 ROLES = ("none", "read", "triage", "write", "maintain", "admin")
@@ -200,6 +201,7 @@ class Repository:
     settings: RepoSettings = field(default_factory=RepoSettings)
     parent: Repository | None = None
     guard: Guard = field(default_factory=Guard)
+    stacks: dict[int, Stack] = field(default_factory=dict)
 
     @property
     def full_name(self) -> str:
@@ -345,6 +347,7 @@ class PullRequest(Issue):
     threads: list[ReviewThread] = field(default_factory=list)
     auto_merge: AutoMerge | None = None
     queue_entry: QueueEntry | None = None
+    stack: Stack | None = None
 
     @property
     def node_id(self) -> str:

@@ -1,5 +1,6 @@
 """A trunk, people, and the App's own view of the repository, on an emulated GitHub inside the test's process."""
 
+import asyncio
 import itertools
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,7 +57,9 @@ class DeliveryWorld:
         )
         await world.control("POST", "/installations", app="agent-recovery", account="acme", repositories="all")
         self.wanda, self.boss = (world.client(people[login]) for login in ("wanda", "boss"))
-        self.github = GitHub(self.app["id"], [self.app["pem"]], URL, transport=world.transport)
+        self.github = GitHub(
+            self.app["id"], [self.app["pem"]], URL, transport=world.transport, sleep=lambda seconds: asyncio.sleep(0)
+        )
         self.repository = await self.github.repository("acme", "shop")
         return self
 

@@ -19,6 +19,7 @@ from app.github.merging import (
     UpdateRefused,
     UpdateStarted,
 )
+from app.github.pull_edits import BaseRefusal, BaseRefused
 from app.github.repository import Repository
 
 QUEUE = {
@@ -123,6 +124,24 @@ async def test_a_branch_is_brought_up_to_date_or_why_not(world: DeliveryWorld) -
     conflict = await update(other["number"], other["head"]["sha"])
     assert isinstance(conflict, UpdateRefused)
     assert conflict.kind is UpdateRefusal.CONFLICT
+
+
+async def test_a_native_stack_lands_from_the_bottom_and_keeps_its_bases(world: DeliveryWorld) -> None:
+    low = await world.pull(branch="ticket/1")
+    await world.commit("ticket/2", {"two.txt": "x"}, of="ticket/1")
+    made = {"title": "T", "head": "ticket/2", "base": "ticket/1"}
+    high = (await world.wanda.post(f"/repos/{NAME}/pulls", json=made)).json()
+    numbers = {"pull_requests": [low["number"], high["number"]]}
+    (await world.wanda.post(f"/repos/{NAME}/stacks", json=numbers)).raise_for_status()
+
+    kept = await world.repository.edit_base(high["number"], "release-1")
+    assert isinstance(kept, BaseRefused)
+    assert kept.kind is BaseRefusal.IN_A_STACK
+    reply = await merge(world, low)
+    assert (reply.status, reply.sha) == (200, world.emulated.git(NAME).branch("release-1"))
+    assert (await merge(world, low, "1" * 40)).status == 200, "it is merged already, and says so"
+    moved = await merge(world, high, "1" * 40)
+    assert (moved.status, meaning_of(moved.status, moved.message).meaning) == (409, Meaning.HEAD_MOVED)
 
 
 STACKED = "Merging stacked PRs via this endpoint is not supported. Use the asynchronous merge endpoint instead."

@@ -27,6 +27,8 @@ _EVENTS = {"merge": "auto_merge_enabled", "squash": "auto_squash_enabled", "reba
 
 def enable_auto_merge(world: World, pull: PullRequest, actor: Actor, order: MergeOrder) -> None:
     """Give the standing order. Raises 422 with GitHub's reasons, among them that merging is possible right now."""
+    if pull.stack is not None:
+        raise ApiError(422, "Auto-merge is not supported for stacked pull requests")
     if not pull.repo.settings.allow_auto_merge:
         raise _refused("Auto merge is not allowed for this repository")
     if pull.state != "open":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from app.emulator.acts.branch_rules import merge_queue_rule
 from app.emulator.acts.merge_queue import enqueue
 from app.emulator.acts.merging import HEAD_MODIFIED, MergeOrder, merge
+from app.emulator.acts.stacks import bring_down, check_ready, to_land
 from app.emulator.errors import ApiError
 from app.emulator.state import Actor, PullRequest
 
@@ -59,10 +60,25 @@ class MergeRequest:
             if self._to_queue():
                 self._enqueue(world)
             else:
-                self.sha = merge(world, self.pull, self.actor, self.order)
+                self.sha = self._merge(world)
                 self.status, self.message = "merged", "Pull request was merged."
         except ApiError as refusal:
             self.status, self.message = "failed", refusal.message
+
+    def _merge(self, world: World) -> str:
+        """Of a stack everything below lands first; the words that were sent go with the pull request they name."""
+        landing = to_land(self.pull)
+        for pull in landing:
+            check_ready(pull)
+        sha = ""
+        for pull in landing:
+            bring_down(world, pull, self.actor)
+            order = self.order if pull is self.pull else MergeOrder(self.order.method, expected_head=pull.head_sha)
+            sha = merge(world, pull, self.actor, order)
+        next_up = self.pull.stack.unmerged[:1] if self.pull.stack is not None else []
+        for pull in next_up:
+            bring_down(world, pull, self.actor)
+        return sha
 
     def _enqueue(self, world: World) -> None:
         # An App is accepted and then refused, though it may enqueue by GraphQL (github/gh-stack#497).

@@ -15,6 +15,7 @@ from app.emulator.acts.issue_events import take_number, tell, touch
 from app.emulator.acts.issues import cross_reference
 from app.emulator.acts.mergeability import forget
 from app.emulator.acts.reviewers import request_code_owners
+from app.emulator.acts.stacks import refuse_base
 from app.emulator.acts.texts import check_body, check_title
 from app.emulator.errors import ApiError, invalid, refused_pull
 from app.emulator.repos import RefChange
@@ -211,6 +212,7 @@ def reopen_refusal(pull: PullRequest) -> str | None:
 
 def retarget(world: World, pull: PullRequest, base: str, actor: Actor, *, event: str = "base_ref_changed") -> None:
     """Change the base branch; ``event`` is what the timeline calls it. Raises 422 when that is impossible."""
+    refuse_base(pull, base)
     if base == pull.base_ref:
         return
     check_base(pull, base)

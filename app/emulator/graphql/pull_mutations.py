@@ -11,6 +11,7 @@ from app.emulator.acts.branch_updates import check_update, update_branch
 from app.emulator.acts.labels import set_labels
 from app.emulator.acts.merging import MergeOrder, merge, merge_branch
 from app.emulator.acts.milestones import set_milestone
+from app.emulator.acts.stacks import refuse_by_graphql
 from app.emulator.auth import require
 from app.emulator.errors import ApiError, GraphQLRefusal
 from app.emulator.graphql.classic_project_views import refuse_classic
@@ -130,6 +131,7 @@ class PullMutations(MutationBase):
         pull: PullRequest = self._find(input["pullRequestId"], PullRequest, "PullRequest")
         self._may(info, pull.repo, "contents")
         check_workflows(self.request, pull.repo, pull.base_sha, pull.head_sha)
+        refuse_by_graphql(pull)
         order = MergeOrder(
             method=(input.get("mergeMethod") or "MERGE").lower(),
             title=input.get("commitHeadline"),

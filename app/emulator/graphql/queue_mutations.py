@@ -7,6 +7,7 @@ from typing import Any
 from app.emulator.acts.auto_merge import enable_auto_merge
 from app.emulator.acts.merge_queue import dequeue, enqueue
 from app.emulator.acts.merging import MergeOrder
+from app.emulator.acts.stacks import refuse_by_graphql
 from app.emulator.acts.standing_orders import disable_auto_merge
 from app.emulator.auth import require
 from app.emulator.errors import GraphQLRefusal
@@ -44,6 +45,7 @@ class QueueMutations(MutationBase):
 
     def enqueuePullRequest(self, info: Any, input: dict[str, Any]) -> Any:
         pull = self._landable(input["pullRequestId"])
+        refuse_by_graphql(pull)
         actor, jump = self.request.identity.actor, bool(input.get("jump"))
         if jump and self.request.identity.installation is None:
             require(self.request.identity, pull.repo, "write", "administration")

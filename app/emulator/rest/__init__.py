@@ -32,6 +32,7 @@ from app.emulator.rest import (
     root,
     rulesets,
     search,
+    stacks,
     sub_issues,
 )
 from app.emulator.rest.table import routes
@@ -69,5 +70,6 @@ __all__ = [
     "routes",
     "rulesets",
     "search",
+    "stacks",
     "sub_issues",
 ]

@@ -8,6 +8,7 @@ from app.emulator import workflow_guard
 from app.emulator.acts.branch_updates import UpdateBranch, check_update
 from app.emulator.acts.merge_requests import find_request, pending_for, request_merge
 from app.emulator.acts.merging import MergeOrder, merge, merge_branch
+from app.emulator.acts.stacks import refuse_merge
 from app.emulator.auth import require
 from app.emulator.errors import ApiError, no_member, no_sha, not_found, unreadable
 from app.emulator.maintainers import may_push_to
@@ -71,6 +72,7 @@ def is_merged(request: Request, owner: str, repo: str, number: str) -> Response:
 @routes.add("PUT", "/repos/{owner}/{repo}/pulls/{number:int}/merge")
 def merge_pull(request: Request, owner: str, repo: str, number: str) -> Response:
     _, target = _mergeable(request, owner, repo, number)
+    refuse_merge(target)
     sha = merge(request.world, target, request.identity.actor, _order(request.body))
     return Response.json({"sha": sha, "merged": True, "message": "Pull Request successfully merged"})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.emulator.acts import issues as issue_acts
 from app.emulator.acts import pulls as acts
 from app.emulator.acts.mergeability import look
+from app.emulator.acts.stacks import refuse_base
 from app.emulator.auth import require
 from app.emulator.errors import invalid
 from app.emulator.rest.commits import changed_files
@@ -95,6 +96,10 @@ def change_pull(request: Request, owner: str, repo: str, number: str) -> Respons
     title, text = body.maybe("title", str), (body.maybe("body", str) or "") if "body" in body else None
     issue_acts.check_text(world, target, title, text)
     acts.check_base(target, base)
+    if base is not None and target.stack is not None:
+        # Not atomic: what else was asked for is done (Mergifyio/mergify-cli#1762).
+        issue_acts.edit_text(world, target, actor, title, text)
+        refuse_base(target, base)
     if state == "open":
         acts.reopen_pull(world, target, actor)
     if base is not None:
