@@ -31,6 +31,7 @@ from app.domain.policy_in_force import InForce
 from app.domain.pull_class import Ground, class_of
 from app.domain.situation import Situation
 from app.domain.ticket_id import Child, TicketId, by_number, number_of
+from app.domain.trunks import is_trunk
 from app.github.discovery import Discovered, LabelledIssue, Page
 from app.github.repository import Repository
 from app.ledger.reading import Standing
@@ -293,10 +294,15 @@ def _policy_shown(verdicts: Iterable[Verdict]) -> Iterator[Intended]:
 
 
 def _branches(lists: _Lists, tickets: Collection[TicketId]) -> Iterator[Intended]:
+    ground = lists.ground
     for branch in lists.branches:
         owner = owner_of_branch(branch.name)
         thing = f"branch {branch.name}"
-        if owner is None:
+        if branch.name == ground.default_branch:
+            yield Intended(thing, (), "left alone: the default branch")
+        elif is_trunk(branch.name, ground.trunks, ground.default_branch):
+            yield Intended(thing, (), "left alone: tickets land on it")
+        elif owner is None:
             yield Intended(thing, (), "left alone: no ticket's branch")
         elif owner in tickets:
             yield Intended(thing, (), f"see ticket #{owner}")

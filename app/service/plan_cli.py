@@ -96,12 +96,12 @@ def _lines(made: RepositoryPlan) -> Iterator[str]:
     yield f"Values of the policy: {made.policy}."
     yield from (f"  wrong: {problem}" for problem in made.problems)
     yield from (f"  moved to its bounds: {clamp}" for clamp in made.clamps)
-    yield "Found: " + ", ".join(f"{number} {what}" for what, number in made.found.items()) + "."
+    yield "Found: " + ", ".join(f"{what} {number}" for what, number in made.found.items()) + "."
     yield from (f"Not read: {what}." for what in made.unread)
     for mode, things in made.modes.items():
         acts = sum(len(intended.steps) for intended in things)
         yield ""
-        yield f"mode: {mode} – {acts} acts" if acts else f"mode: {mode} – nothing is done"
+        yield f"mode: {mode} – acts: {acts}" if acts else f"mode: {mode} – nothing is done"
         yield from _mode_lines(things)
     yield ""
     yield "Nothing was written."

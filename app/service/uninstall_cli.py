@@ -91,9 +91,9 @@ def _lines(seen: Removal, state: str) -> Iterator[str]:
     else:
         yield f"{'Removed' if state == 'removed' else 'To be removed'} from {seen.repository}:"
         yield from (f"  ruleset {name}" for name in seen.rulesets)
-        yield f"  {seen.comments} comments"
-        yield f"  {seen.check_runs} check-runs, which GitHub keeps: they say that the App was removed"
-        yield f"  {seen.refs} refs of ledgers"
+        yield f"  comments: {seen.comments}"
+        yield f"  check-runs, which GitHub keeps and which say then that the App was removed: {seen.check_runs}"
+        yield f"  refs of ledgers: {seen.refs}"
     for sha in seen.kept_work:
         yield f"  set aside there: {sha}; `git fetch origin {sha}` keeps it for you while GitHub still has it"
     yield from (f"At work: {words}" for words in seen.held)

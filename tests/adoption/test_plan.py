@@ -171,7 +171,7 @@ async def test_people_read_the_same_in_words(world: LoopWorld, operator: Operato
     lines = said.out.splitlines()
     assert lines[0] == f"{REPO}: mode now: none, so nothing is written"
     assert "mode: observe – nothing is done" in lines
-    assert "mode: repair – 1 acts" in lines
+    assert "mode: repair – acts: 1" in lines
     assert f"  pull #{number}: other: nothing else of it is touched" in lines
     assert lines[-1] == "Nothing was written."
 
