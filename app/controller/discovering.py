@@ -165,11 +165,13 @@ class Discovering:
         self, repo: Repository, memory: _Memory, lists: _Lists, policy: Policy, active: Collection[TicketId]
     ) -> int:
         known = {number_of(t) for t in active}
+        # What is pushed to a linked branch of another name is told to nobody by its name.
+        linked = {issue.number for issue in lists.issues if issue.linked}
         bucket = int(lists.first.now.timestamp() // AGAIN_AFTER_S)
         found = [
             (number, f"{state} {bucket}")
             for number, state in _candidates(lists, policy)
-            if number not in known and memory.looked_at.get(number) != f"{state} {bucket}"
+            if (number not in known or number in linked) and memory.looked_at.get(number) != f"{state} {bucket}"
         ][:MOST_POKED]
         await self._pokes.poke(*(str(TicketKey(repo.full_name, number)) for number, _ in found))
         for number, state in found:

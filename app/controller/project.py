@@ -21,6 +21,7 @@ from app.domain.landing_blocker import Blocker
 from app.domain.landing_told import standing_in_the_way
 from app.domain.lease import liveness
 from app.domain.observation import CheckRun, Comment
+from app.domain.others_check import trespassing_verdict, trespassing_with
 from app.domain.outcome import Blocked
 from app.domain.record import TERMINAL
 from app.domain.report import Frozen
@@ -85,6 +86,11 @@ class Projector:
         verdict = verdict_on(
             standing.record, head, view.observation, _stuck(view, standing), _in_the_way(view, standing, head)
         )
+        policy = view.usable_policy
+        past = trespassing_with(sha, view.observation, policy) if policy is not None else ()
+        if past and policy is not None and verdict.conclusion == "success":
+            into = policy.release.into or view.observation.default_branch
+            verdict = trespassing_verdict(past, into)
         payload, seal = self._sealed(view, standing)
         others = _others(view, standing, sha)
         at = _moment(view, standing)

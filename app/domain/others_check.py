@@ -14,13 +14,16 @@ from typing import Literal
 
 from app.domain.branches import owner_of_branch
 from app.domain.external_id import parse
+from app.domain.observation import Observation
 from app.domain.policy import Policy
-from app.domain.pull_class import Ground, PullClass, Refs, class_of
+from app.domain.pull_class import Ground, PullClass, Refs, class_of, ground_of, refs_of
 from app.domain.ticket_id import number_of
 from app.domain.untrusted import inline
+from app.domain.verdict import Verdict
 
 OTHERS_ID = "not-a-ticket"
 """The `external_id` of these runs: no ticket's, so no witness of any ledger."""
+ONLY_RELEASES = "Only releases go into this branch"
 _NAMED = 20
 
 
@@ -90,6 +93,26 @@ def trespasses(refs: Refs, ground: Ground, policy: Policy) -> bool:
     return not (refs.own and refs.head in policy.main_exceptions)
 
 
+def trespassing_with(head_sha: str, observation: Observation, policy: Policy) -> tuple[int, ...]:
+    """The open pull requests from a ticket's own branch, at this head, that go where nothing but releases go: the
+    ticket's check-run says so, whatever it would say of the commit.
+    """
+    ground, full_name = ground_of(observation, policy), f"{observation.owner}/{observation.name}"
+    here = (p for p in observation.pulls if (p.state, p.head_sha) == ("OPEN", head_sha))
+    return tuple(sorted(p.number for p in here if trespasses(refs_of(p, full_name), ground, policy)))
+
+
+def trespassing_verdict(numbers: Sequence[int], into: str) -> Verdict:
+    """What the check-run of a ticket's head says then."""
+    listed = ", ".join(f"#{number}" for number in numbers)
+    return Verdict(
+        "action_required",
+        ONLY_RELEASES,
+        f"The policy says `release.exclusive`, and {listed} would bring this commit into {inline(into, 250)} past any "
+        "release.\n\nClose it, or change its base to the ticket's trunk.",
+    )
+
+
 def _nothing(pulls: Sequence[OpenPull]) -> tuple[Literal["success"], str, str]:
     return (
         "success",
@@ -102,7 +125,7 @@ def _refused(pulls: Sequence[OpenPull], ground: Ground) -> tuple[Literal["failur
     into = inline(ground.into, 250)
     return (
         "failure",
-        "Only releases go into this branch",
+        ONLY_RELEASES,
         f"The policy says `release.exclusive`, and {_named(pulls)} would bring something else into {into}.\n\n"
         "Change its base to a release branch, or add its head branch to `main_exceptions` in "
         "`.github/agent-recovery.yml`.",

@@ -104,8 +104,10 @@ def refs_of(pull: Pull, full_name: str) -> Refs:
     return Refs(pull.head, pull.base, (pull.head_repository or "").lower() == full_name.lower())
 
 
-def class_of(refs: Refs, ground: Ground) -> Classed:
-    """The class of a pull request by its refs alone."""
+def class_of(refs: Refs, ground: Ground, recorded: int | None = None) -> Classed:
+    """The class of a pull request by its refs. `recorded`: the ticket whose record names the head as its branch, which
+    a person may have linked to the Issue under a name outside the grammar.
+    """
     if not refs.own:
         return Classed(PullClass.OTHER, "it comes from another repository")
     owner = owner_of_branch(refs.head)
@@ -115,6 +117,8 @@ def class_of(refs: Refs, ground: Ground) -> Classed:
         if refs.base == ground.into:
             return Classed(PullClass.RELEASE, "it brings a release branch into the base of releases")
         return Classed(PullClass.OTHER, "its head is a release branch, which goes into the base of releases alone")
+    if owner is None:
+        owner = recorded
     if owner is None:
         return Classed(PullClass.OTHER, "its head is no ticket's branch")
     if refs.base == ground.into:
@@ -133,10 +137,12 @@ def landable(pull: Pull, record: Record, observation: Observation, policy: Polic
     """The pull request as what may land, or why it is none. It has to be open and the ticket's own: from the branch
     that the ticket's record names.
     """
-    found = class_of(refs_of(pull, f"{observation.owner}/{observation.name}"), ground_of(observation, policy))
+    branch = record.work.branch if record.work is not None else None
+    recorded = record.ticket if record.child is None and pull.head == branch else None
+    refs = refs_of(pull, f"{observation.owner}/{observation.name}")
+    found = class_of(refs, ground_of(observation, policy), recorded)
     if found.kind is not PullClass.TICKET:
         return found
-    branch = record.work.branch if record.work is not None else None
     if record.child is not None or pull.head != branch or found.ticket != record.ticket:
         return Classed(PullClass.OTHER, f"it is not of ticket #{record.ticket_id}", found.ticket)
     if pull.state != "OPEN":

@@ -55,9 +55,8 @@ def verdict_on(
             "action_required",
             "Not fenced: nobody ever held the ticket",
             f"Commit {head.head} is on the ticket's branch. No agent claimed the ticket, so nobody published it under "
-            "a lease, and it is not landed.\n\nAn agent takes the work over with `agent-recovery recover "
-            f"{record.ticket_id}` and `agent-recovery adopt {head.head}`, or a person accepts exactly this commit: "
-            f"`/recovery accept {head.head}`.",
+            "a lease, and the App does not land it.\n\nAn agent takes the work over with `agent-recovery recover "
+            f"{record.ticket_id}` and then `agent-recovery adopt {head.head}`; from then on it counts.",
         )
     if not isinstance(head, AtPublished):
         return Verdict(None, "Waiting for a published head", "The ticket's branch has no published head at the moment.")
