@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -77,12 +77,23 @@ class Gap:
         return replace(self, said=self.said + other.said)
 
 
+@dataclass
+class _Remembering(Story):
+    """A story that knows the look of every proof it asked for, so that it can be asked again later."""
+
+    asked: dict[str, Look] = field(default_factory=dict)
+
+    def ask(self, name: str, look: Look) -> Proof:
+        self.asked[name] = look
+        return super().ask(name, look)
+
+
 class StoryWithGaps:
     """One story in one world. `without` plays it on."""
 
     def __init__(self, folder: Path) -> None:
         self.world = World(folder)
-        self._story = Story(self.world, Telling(quiet=True), Result(seed=1), settled=0.0)
+        self._story = _Remembering(self.world, Telling(quiet=True), Result(seed=1), settled=0.0)
         self._observer, self._place = self.world.observer, self._story.place
         self._first, self._second = folder / "first-agent", folder / "second-agent"
         self._hands = Hands(self.world)
@@ -373,6 +384,7 @@ class StoryWithGaps:
             lambda: "the report did not come later",
         )
         yield "ledger_moved_back", gap
+        self._prove("ledger_moved_back", self._story.asked["ledger_moved_back"])
 
     def _opening_what_is_missing(self, delivery: Delivery) -> Iterator[tuple[str, Gap]]:
         with self._off(NEW_PULLS, kind="drop_before"):
