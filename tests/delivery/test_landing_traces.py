@@ -217,3 +217,18 @@ async def test_a_process_that_dies_at_any_step_of_the_tail_leaves_the_rest_to_th
 def _status(world: LoopWorld, sha: str, state: str) -> None:
     """What CI says of a commit."""
     world.http.post(f"/repos/{REPO}/statuses/{sha}", json={"state": state, "context": "ci"}).raise_for_status()
+
+
+async def test_an_issue_that_github_does_not_let_us_close_is_shown_and_closed_later(world: LoopWorld) -> None:
+    ticket = await Landing.ready(world)
+    refusal = {"code": 403, "body": {"message": "Resource not accessible by integration"}}
+    world.emulator.fault("status", match={"method": "PATCH", "path_regex": f"/issues/{world.ticket}$"}, **refusal)
+    await _until_sent(ticket)
+    for _ in range(3):
+        await ticket.once()
+        world.emulator.advance(6)
+    record = await ticket.record()
+    assert [(p.kind, p.state) for p in record.open] == [("issue_close", "blocked")]
+    assert (record.landing.issue_closed, ticket.place()) == (False, "active")
+    await ticket.settle()
+    _landed(ticket)
