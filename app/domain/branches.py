@@ -10,6 +10,8 @@ import unicodedata
 
 from app.domain.ticket_id import CHILD_NAME, Child, TicketId
 
+BEFORE_A_NUMBER = ("", "ticket/", "issue-")
+"""How the name of a ticket's branch begins, before its number."""
 _NUMBER = r"(?P<{}>[1-9][0-9]{{0,9}})"
 # A slug is everything git allows in one path segment; letters beyond ASCII are common in it.
 _SLUG = r"-[^/\s~^:?*\[\\]+"

@@ -2,7 +2,7 @@
 open pull requests a hundred a request, Issues as far as they were touched.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,11 +13,9 @@ from app.domain.linked_issue import linked_issue_of
 from app.domain.model import Message, Sha, instant_text
 from app.domain.policy import PATH
 from app.github.access import RepositoryAccess
-from app.github.errors import GraphQLFailed, ServerError
+from app.github.errors import GraphQLFailed
 from app.github.graphql_shapes import PageInfo
-from app.github.pkt import FLUSH, packet, packets
 from app.github.policy_history import NOT_TEXT
-from app.github.refs import RefValue
 from app.github.session import Values
 from app.github.shapes import Named, read
 from app.github.wire import Call
@@ -26,9 +24,6 @@ WAITING_AT_ONCE = 50
 """Issues whose dependents are asked for in one request."""
 
 _ISSUES = "/repos/{owner}/{repo}/issues"
-_UPLOAD_PACK = "/{owner}/{repo}.git/git-upload-pack"
-_DELIMITER = b"0001"
-_LONGEST_LIST = 32 * 1024 * 1024
 _OVERVIEW = """
 query Overview($owner: String!, $name: String!, $policy: String!, $after: String) {
   repository(owner: $owner, name: $name) {
@@ -87,29 +82,6 @@ class Waiting:
 
 class Overviews(RepositoryAccess):
     """Looking at the whole repository. Reads only; all raise GitHubError where GitHub does not answer."""
-
-    async def refs_below(self, *prefixes: str) -> list[RefValue]:
-        """All refs whose full names begin with one of the prefixes, as git's server shows them in one answer: of one
-        moment, and however many there are.
-        """
-        arguments = b"".join(packet(f"ref-prefix {prefix}\n".encode()) for prefix in prefixes)
-        body = packet(b"command=ls-refs\n") + _DELIMITER + arguments + FLUSH
-        answer = await self.session.git_open(
-            "POST",
-            f"{self.clone_url}/git-upload-pack",
-            route=_UPLOAD_PACK,
-            headers={
-                "Content-Type": "application/x-git-upload-pack-request",
-                "Accept": "application/x-git-upload-pack-result",
-                "Git-Protocol": "version=2",
-            },
-            content=_Body(body),
-        )
-        raw = await answer.whole(_LONGEST_LIST)
-        if not raw.endswith(FLUSH):
-            raise ServerError("the list of refs is cut short", route=_UPLOAD_PACK)
-        values = [_ref(line) for line in packets(raw)]
-        return [value for value in values if value.name.startswith(prefixes)]
 
     async def overview(self) -> Overview:
         """One request for every hundred open pull requests."""
@@ -181,16 +153,6 @@ class Overviews(RepositoryAccess):
             for one in node.blocking.nodes
             if one is not None and one.state == "OPEN"
         ]
-
-
-class _Body:
-    """The request, as often as it has to be sent."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        yield self._content
 
 
 class _Policy(Message):
@@ -285,12 +247,3 @@ class _BlockedNodes(Message):
 
 class _Blocking(Message):
     blocking: _BlockedNodes
-
-
-def _ref(line: bytes) -> RefValue:
-    """`<oid> <name>`; what follows are attributes nobody asked for. Raises ServerError."""
-    sha, _, rest = line.decode("utf-8", "surrogateescape").rstrip("\n").partition(" ")
-    name = rest.partition(" ")[0]
-    if len(sha) != 40 or not name.startswith("refs/"):
-        raise ServerError("the answer is no list of refs", route=_UPLOAD_PACK)
-    return RefValue(name, sha)

@@ -12,14 +12,17 @@ from app.domain.observation import Branch, Observation, Pull
 from app.domain.surroundings import NOTHING_MORE, Asked
 from app.github import pull_acts
 from app.github import surroundings as around
-from app.github.access import CHECK_NAME, RepositoryAccess
+from app.github.access import CHECK_NAME
 from app.github.errors import GraphQLFailed, GraphQLProblem
 from app.github.graphql_shapes import COMMENT_FRAGMENT, IssueNode, PullNode, PullNodes, RefNode, RefNodes
+from app.github.listed_refs import ListedRefs
 from app.github.policy_history import NOT_TEXT
 from app.github.shapes import read
 from app.github.wire import Call
 
 POLICY_FILE = ".github/agent-recovery.yml"
+NAMED_READ = 100
+"""Branches that the search for a number shows at most."""
 
 _OBSERVE = (
     """
@@ -104,7 +107,7 @@ def document(objects: int, numbers: int) -> str:
     }
 
 
-class Queries(RepositoryAccess):
+class Queries(ListedRefs):
     """Looking at a ticket."""
 
     async def observe(
@@ -170,13 +173,23 @@ class Queries(RepositoryAccess):
             issue=issue.issue() if issue else None,
             is_pull_request=isinstance(seen.subject, _PullRequest),
             of_organization=seen.owner.typename == "Organization" if seen.owner else None,
-            branches=_branches(seen.named, recorded, seen.stem),
+            branches=await self._branches(ticket, branch, seen),
             trunk=_branch(seen.trunk),
             pulls=_pulls(seen.recorded, seen.pulls.nodes, branch, app),
             check_runs=recorded.target.check_runs(self.app_id, CHECK_NAME) if recorded and recorded.target else (),
             issue_comments=issue.comments.ours() if issue else (),
             around=seen.surroundings(asked, repository, self.full_name, issue, seen.trunk, seen.branch),
         )
+
+    async def _branches(self, ticket: int, recorded: str | None, seen: "_Seen") -> tuple[Branch, ...]:
+        """Those with the number in their names, and the recorded one. The search finds `4` in `ticket/140` as well, so
+        of a low number it may not show them all; one request more then finds a branch that nobody recorded.
+        """
+        nodes = (*seen.named.nodes, seen.branch, seen.stem)
+        found = {shown.name: shown for node in nodes if (shown := _branch(node))}
+        if recorded is None and len(seen.named.nodes) >= NAMED_READ:
+            found |= {more.name: more for more in await self.branches_of_ticket(ticket)}
+        return tuple(found.values())
 
 
 def _may_be_missing(problem: GraphQLProblem) -> bool:
@@ -236,8 +249,3 @@ def _pulls(
         # Asked for by its number, it came with its timeline.
         found[recorded.number] = recorded.pull(app)
     return tuple(sorted((p for p in found.values() if p.head == branch), key=lambda p: -p.number))
-
-
-def _branches(named: RefNodes, *others: RefNode | None) -> tuple[Branch, ...]:
-    found = {branch.name: branch for node in (*named.nodes, *others) if (branch := _branch(node))}
-    return tuple(found.values())

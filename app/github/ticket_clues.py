@@ -10,13 +10,17 @@ from typing import Literal
 from pydantic import Field
 
 from app.domain.branch_clues import PullClue, TicketBranch
+from app.domain.branches import ticket_of_branch
 from app.domain.linked_issue import linked_issue_of
 from app.domain.model import Message, Sha
 from app.domain.observation import Branch
-from app.github.access import RepositoryAccess
+from app.github.listed_refs import ListedRefs
 from app.github.shapes import read
 from app.github.wire import Call
 
+NAMED_READ = 50
+"""Branches that the search for a number shows at most."""
+MOST_NOT_SHOWN = 5
 _HEADS = "refs/heads/"
 _CLUES = """
 query TicketClues($owner: String!, $name: String!, $ticket: Int!, $search: String!%(declared)s) {
@@ -53,7 +57,7 @@ class SeenBranches:
     waited: dict[int, tuple[Branch, ...]] = field(default_factory=dict)
 
 
-class TicketClues(RepositoryAccess):
+class TicketClues(ListedRefs):
     """Looking for a ticket's work."""
 
     async def ticket_branches(self, ticket: int, waits_for: Sequence[int] = ()) -> SeenBranches:
@@ -69,7 +73,8 @@ class TicketClues(RepositoryAccess):
         seen = read(_Seen, repository, call)
         linked = [node.ref for node in (seen.issue.linked.nodes if seen.issue else ()) if node and node.ref]
         at_home = {ref.name for ref in linked if self._is_home(ref) and ref.prefix == _HEADS}
-        own = {b.name: b for ref in (*seen.named.nodes, *linked) if (b := self._branch(ref, at_home)) is not None}
+        named = [*seen.named.nodes, *await self._not_shown(ticket, seen)]
+        own = {b.name: b for ref in (*named, *linked) if (b := self._branch(ref, at_home)) is not None}
         waited = {n: read(_Refs, repository.get(f"waited{i}"), call) for i, n in enumerate(waits_for)}
         return SeenBranches(
             own=tuple(own.values()),
@@ -78,6 +83,22 @@ class TicketClues(RepositoryAccess):
                 n: tuple(Branch(r.name, r.target.oid) for r in refs.nodes if r.target) for n, refs in waited.items()
             },
         )
+
+    async def _not_shown(self, ticket: int, seen: "_Seen") -> list["_Ref"]:
+        """The ticket's branches that the search for its number did not show: it finds `4` in `ticket/140` as well."""
+        if len(seen.named.nodes) < NAMED_READ:
+            return []
+        shown = {ref.name for ref in seen.named.nodes}
+        there = [b.name for b in await self.branches_of_ticket(ticket) if ticket_of_branch(b.name) == ticket]
+        found: list[_Ref] = []
+        for name in [name for name in there if name not in shown][:MOST_NOT_SHOWN]:
+            variables = {"owner": self.owner, "name": self.name, "ticket": ticket, "search": name}
+            answer = await self.session.query("TicketClues", _document(0), variables)
+            repository = answer.body["data"].get("repository") or {}
+            self._same_repository(repository, "TicketClues")
+            again = read(_Seen, repository, Call("POST", "TicketClues", kind="graphql"))
+            found += [ref for ref in again.named.nodes if ref.name == name]
+        return found
 
     def _is_home(self, ref: "_Ref") -> bool:
         return ref.home is None or ref.home.name.lower() == self.full_name.lower()

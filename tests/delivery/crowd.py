@@ -22,6 +22,7 @@ from app.emulator.repos import ZERO, RefChange
 from app.emulator.state import Actor
 from app.github.client import GitHub
 from app.github.clock import GitHubClock
+from app.github.repository import Repository
 from app.service.keys import new_keys, parse_lease_keys, parse_seal_keys
 
 REPO = "acme/shop"
@@ -170,6 +171,10 @@ class Crowd:
         """Time passes, and the service learns of it."""
         self.emulated.server.world.clock.advance(seconds)
         await self.github.installations()
+
+    async def repository(self) -> Repository:
+        """The App's view of it."""
+        return await self.github.repository("acme", "shop")
 
     async def sweep(self) -> int:
         """What the service does every five minutes; how many tickets it poked."""

@@ -111,3 +111,13 @@ async def test_the_tickets_of_a_start_are_spread(tmp_path: Path) -> None:
             await crowd.later((APART + timedelta(seconds=1)).total_seconds())
             spread.append(len(tickets & set(await crowd.due())))
         assert spread == [AT_ONCE, THEN, THEN, THEN, 0]
+
+
+async def test_a_low_number_among_many_branches_is_found(tmp_path: Path) -> None:
+    async with Crowd(tmp_path, real=0, others=150) as crowd:
+        number = crowd.others[0]
+        assert number < 10
+        observation = await (await crowd.repository()).observe(number, None, None)
+        assert f"ticket/{number}" in {branch.name for branch in observation.branches}
+        clues = await (await crowd.repository()).ticket_branches(number)
+        assert [b.pulls[0].names for b in clues.own if b.name == f"ticket/{number}"] == [number]
