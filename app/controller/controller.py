@@ -30,8 +30,8 @@ from app.controller.loop import Loop
 from app.controller.others import Others
 from app.controller.parenting import Parenting
 from app.controller.person_commands import Done, PersonCommands, Word
-from app.controller.policy_checks import PolicyShowing
 from app.controller.pokes import PokeStore
+from app.controller.policy_checks import PolicyShowing
 from app.controller.probing import Prober
 from app.controller.project import Projector
 from app.controller.rebuilding import Rebuilding
