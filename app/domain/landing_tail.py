@@ -58,6 +58,8 @@ def tail(s: Situation) -> Plan | Ending | None:
             return (*_told(s, f"{what}, which is not the ticket's trunk"), Wait(what))
         return (Wait(f"{what}, and the trunk does not contain it", s.now + AGAIN),)
     steps = tuple(_steps(s, after, is_open=not closed))
+    if steps and all(isinstance(step, NoteMerge) for step in steps):
+        return (*steps, Wait("the merge is noted; the end follows", s.now))
     return steps or Ending("landed", "merged", f"PR #{pull.number} was merged and {trunk} contains it")
 
 
