@@ -44,7 +44,7 @@ async def removed(operator: Operator, *more: str) -> dict[str, Any]:
     return told
 
 
-async def test_all_that_the_app_made_goes_and_the_work_stays(world: LoopWorld, operator: Operator) -> None:
+async def test_all_that_the_app_made_goes_once_and_the_work_stays(world: LoopWorld, operator: Operator) -> None:
     head, number = await worked_on(world)
     world.emulator.comment(REPO, number, "wanda", "<!-- agent-recovery:handoff:1 --> by hand")
     branches = {one["name"] for one in world.get("branches")}
@@ -58,34 +58,20 @@ async def test_all_that_the_app_made_goes_and_the_work_stays(world: LoopWorld, o
     assert world.get(f"pulls/{number}")["state"] == "open"
     assert any(f"pull request #{number}" in words and "people's work" in words for words in told["left"])
     assert any(words.startswith(".github/agent-recovery.yml") for words in told["left"])
-
-
-async def test_a_second_run_writes_nothing(world: LoopWorld, operator: Operator) -> None:
-    await worked_on(world)
-    await removed(operator)
     since = world.requested()
-    told = await removed(operator)
-    assert told["state"] == "nothing"
+    assert (await removed(operator))["state"] == "nothing"
     assert world.writes(since) == []
 
 
-async def test_a_dry_run_lists_and_writes_nothing(world: LoopWorld, operator: Operator) -> None:
+async def test_who_only_looks_or_does_not_agree_loses_nothing(world: LoopWorld, operator: Operator) -> None:
     await worked_on(world)
     since = world.requested()
     said = await operator.run(*UNINSTALL, "--dry-run")
-    assert said.code == 0
-    assert said.out.startswith(f"To be removed from {REPO}:")
+    assert (said.code, said.out.splitlines()[0]) == (0, f"To be removed from {REPO}:")
+    for answer, code in (("n\n", 0), ("", 2)):
+        assert (await operator.run(*UNINSTALL, answer=answer)).code == code
     assert world.writes(since) == []
     assert await world.stops.listed() == ()
-
-
-@pytest.mark.parametrize(("answer", "code"), [("n\n", 0), ("", 2)])
-async def test_who_does_not_agree_loses_nothing(world: LoopWorld, operator: Operator, answer: str, code: int) -> None:
-    await worked_on(world)
-    since = world.requested()
-    said = await operator.run(*UNINSTALL, answer=answer)
-    assert said.code == code
-    assert world.writes(since) == []
 
 
 async def test_a_living_lease_stands_against_it(world: LoopWorld, operator: Operator) -> None:
