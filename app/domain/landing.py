@@ -171,7 +171,7 @@ def _mode(s: Situation) -> Iterator[Blocker]:
 
 
 def _not_landable(classed: Classed) -> Blocker:
-    remedy = "give the PR a trunk for its base; whatever goes into the base of releases is a person's to merge"
+    remedy = "give the PR a trunk as its base, or say in release.into which branch releases go into, if not this one"
     return Blocker(BlockerCode.NOT_LANDABLE, f"the PR is of class {classed.kind}: {classed.reason}", remedy)
 
 
