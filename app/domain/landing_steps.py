@@ -13,6 +13,7 @@ from app.domain.fencing import AtPublished, Foreign
 from app.domain.landing import Behind, Land, NotYet, Queue, action_of, decide_landing
 from app.domain.landing_blocker import BlockerCode
 from app.domain.landing_of_pull import MERGEABLE_AGAIN
+from app.domain.permits import RETRY_AFTER
 from app.domain.plan import (
     Action,
     EditBase,
@@ -51,10 +52,11 @@ PASSING = frozenset(
 
 def under_way(s: Situation) -> tuple[Action, ...]:
     """What has to be done first about a landing that is under way: nothing else is written before."""
+    then = Wait("what follows is decided at once", s.now)
     if s.update is not None:
-        return (NoteUpdate(s.update, "the branch stands at the update that the App asked for"),)
+        return (NoteUpdate(s.update, "the branch stands at the update that the App asked for"), then)
     spent = _spent(s)
-    return (ForgetRefusals(spent, "the branch is not where it was asked for any more"),) if spent else ()
+    return (ForgetRefusals(spent, "the branch is not where it was asked for any more"), then) if spent else ()
 
 
 def next_write(s: Situation, others: tuple[Action, ...]) -> Iterator[Action]:
@@ -158,6 +160,7 @@ def _in_queue(s: Situation, permit: Permit, decision: object) -> Iterator[Action
         yield FenceOff((permit,), "what the PR was queued for does not hold any more")
     elif not s.landing.queued:
         yield NoteDequeued(permit, "GitHub took the PR out of the merge queue")
+        yield Wait("it is queued again later", s.now + RETRY_AFTER)
     elif isinstance(decision, NotYet) and any(b.code not in PASSING for b in decision.blockers):
         yield FenceOff((permit,), decision.blockers[0].reason)
     else:

@@ -1,5 +1,5 @@
-"""Many ready tickets of one trunk, in this process: no sockets, no git programs, a clock that is moved by hand. The loop
-runs what was poked, when it is due.
+"""Many ready tickets of one trunk, in this process: no sockets, no git programs, a clock that is moved by hand. The
+loop runs what was poked, when it is due.
 """
 
 import secrets

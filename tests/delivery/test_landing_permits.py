@@ -181,9 +181,10 @@ def test_a_merge_that_may_still_come_is_withdrawn_before_its_base_is_edited() ->
 
 def test_an_update_that_is_seen_is_written_down_before_anything_else() -> None:
     s = situation(record=with_open(permit("branch_update", state="accepted")), head=Foreign(HEAD, OTHER), looked=False)
-    assert decide(replace(s, update=OTHER)) == (
-        NoteUpdate(OTHER, "the branch stands at the update that the App asked for"),
-    )
+    first_of_all, then = decide(replace(s, update=OTHER))
+    assert first_of_all == NoteUpdate(OTHER, "the branch stands at the update that the App asked for")
+    assert isinstance(then, Wait)
+    assert then.until == NOW
 
 
 def test_after_a_refusal_the_same_merge_waits_and_is_not_asked_for_at_once() -> None:
