@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import pytest
@@ -57,6 +58,33 @@ async def test_a_holders_git_is_told_of_a_stop_before_it_sends_anything(world: L
         await controller.git_access("acme", "shop", claims, to_push=True)
     assert refused.value.blocked.code is Code.WRITES_OFF
     assert (await controller.git_access("acme", "shop", claims, to_push=False)).full_name == REPO
+
+
+async def empty() -> AsyncIterator[bytes]:
+    yield b"0000"
+
+
+async def test_every_way_to_write_asks_first_and_no_way_to_read_does(world: LoopWorld) -> None:
+    repo, _ = await world.controller()._views.ledger("acme", "shop")
+    ways, at = repo.session, {"owner": "acme", "repo": "shop"}
+    push = f"{repo.clone_url}/git-receive-pack"
+    await ways.get("/repos/{owner}/{repo}", at)  # the token is there from now on
+    await world.stops.stop("acme", None, by="wanda", reason="x", now=NOW)
+    since = world.requested()
+    route, mutation = "/{owner}/{repo}.git/git-receive-pack", "mutation M($input: X!) { m(input: $input) { id } }"
+    for writing in (
+        ways.write("POST", "/repos/{owner}/{repo}/issues", at, {"title": "No"}),
+        ways.mutate("M", mutation, {}),
+        ways.git("POST", push, route=route, headers={}, content=b"0000"),
+        ways.git_open("POST", push, route=route, headers={}, content=empty()),
+    ):
+        with pytest.raises(Refused):
+            await writing
+    assert world.emulator.requests(since) == []
+    await ways.get("/repos/{owner}/{repo}", at)
+    await repo.policy_state(".github/agent-recovery.yml")
+    await repo.refs_below("refs/heads/")
+    assert len(world.emulator.requests(since)) == 3
 
 
 async def test_the_loop_leaves_a_stopped_repository_alone_and_keeps_its_pokes(
