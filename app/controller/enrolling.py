@@ -58,6 +58,10 @@ class Enrolling:
         """What comes before the ordinary decision about a ticket that nobody ever claimed; None where nothing does.
         Raises GitHubError where GitHub does not answer.
         """
+        issue = view.observation.issue
+        if issue is None or issue.state != "OPEN":
+            # Its end is decided as that of any other ticket, also while it lands step by step.
+            return None
         allowed = enrolment(view.observation, policy)
         if isinstance(allowed, NotEnrolled):
             await _show_that_it_is_none(view)

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 from enrolled_world import LABEL, Enrolled
-from loop_world import REPO, Agent, LoopWorld, claims_of
+from loop_world import PERMISSIONS, REPO, Agent, LoopWorld, claims_of
 from sqlalchemy import Connection, delete
 
 from app.controller.tables import pokes as pokes_table
@@ -35,8 +35,11 @@ lease:
   ttl: 4h
 checkpoint:
   max_gap: 4h
+project:
+  number: 1
 """
 AT = ("acme", "shop")
+FIELDS = [{"name": "Status", "type": "SINGLE_SELECT", "options": ["Todo", "In Progress", "In review", "Done"]}]
 EVENTS = [
     "issues",
     "issue_comment",
@@ -110,9 +113,13 @@ class Play:
     def __init__(self, emulator: Emulator, folder: Path) -> None:
         self.world = LoopWorld(emulator, folder)
         self.given = Enrolled(self.world, POLICY)
-        emulator.change_app("agent-recovery", webhook_url=NOWHERE, events=EVENTS)
+        more = {**PERMISSIONS, "organization_projects": "write"}
+        emulator.change_app("agent-recovery", webhook_url=NOWHERE, events=EVENTS, permissions=more)
+        emulator.accept_permissions(self.world.installation)
+        self.project = emulator.project("acme", "Plan", fields=FIELDS)
         self.controller = self.world.controller()
         self.kept: dict[str, Held] = {}
+        self.items: dict[int, str] = {}
         self._count = 0
 
     @property
@@ -242,6 +249,9 @@ class Drift:
 
 ROWS: list[Drift] = []
 NO_AGENT = {"agent call": "no agent ever calls about what is no ticket's"}
+
+
+# Another target release on the board needs a second trunk, which none of the others has: it is played in test_board.py.
 
 
 def drift(name: str, **never_by: str) -> Callable[[Bring], Bring]:
@@ -578,6 +588,65 @@ async def _(play: Play) -> Brought:
         assert label in [one["name"] for one in held.pull()["labels"]]
 
     return Brought(check, held.number)
+
+
+@drift("the board shows another status than the ticket's")
+async def _(play: Play) -> Brought:
+    held = await play.held("board")
+    if held.number not in play.items:
+        play.items[held.number] = _put_on_board(play, held.number)
+    await held.say("working")
+    await play.given.settle(play.controller, held.number)
+    assert _status_on_board(play, held.number) == "In Progress"
+    await held.say("ready")
+
+    def check() -> None:
+        assert _status_on_board(play, held.number) == "In review"
+
+    return Brought(check, held.number, silent=True)
+
+
+def _put_on_board(play: Play, number: int) -> str:
+    document = (
+        "mutation($p: ID!, $c: ID!) { addProjectV2ItemById(input: {projectId: $p, contentId: $c}) { item { id } } }"
+    )
+    issue = play.world.get(f"issues/{number}")["node_id"]
+    made = play.given.graphql(document, p=play.project["node_id"], c=issue)
+    return str(made["addProjectV2ItemById"]["item"]["id"])
+
+
+def _status_on_board(play: Play, number: int) -> str | None:
+    document = (
+        'query($i: ID!) { node(id: $i) { ... on ProjectV2Item { fieldValueByName(name: "Status") {'
+        " ... on ProjectV2ItemFieldSingleSelectValue { name } } } } }"
+    )
+    value = play.given.graphql(document, i=play.items[number])["node"]["fieldValueByName"]
+    return str(value["name"]) if value is not None else None
+
+
+@drift("a predecessor landed, and what is stacked on it still has its branch as base")
+async def _(play: Play) -> Brought:
+    first, second = play.issue(), play.issue()
+    lower, upper = f"{first}-lower", f"{second}-upper"
+    play.given.work(lower)
+    play.given.blocked_by(second, first)
+    play.given.work(upper, of=lower)
+    for number in (first, second):
+        await play.given.settle(play.controller, number)
+    (below,), (above,) = play.given.pulls(lower), play.given.pulls(upper)
+    assert above["base"]["ref"] == lower
+    document = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) { clientMutationId } }"
+    play.given.graphql(document, id=below["node_id"])
+    play.given.send("PUT", f"pulls/{below['number']}/merge")
+
+    def check() -> None:
+        pull = play.world.get(f"pulls/{above['number']}")
+        assert (pull["base"]["ref"], pull["state"]) == ("release-1", "open")
+        assert play.world.head(lower) is None
+        assert play.world.get(f"issues/{first}")["state"] == "closed"
+        assert play.given.ledger(first) is None
+
+    return Brought(check, first)
 
 
 @drift("a pull request of nobody has no check", **{"agent_call": NO_AGENT["agent call"]})
