@@ -25,7 +25,7 @@ from app.domain.refs import LedgerRefs
 from app.domain.removal import NAMESPACES, PLACES, Removal, is_ledger_ref, kept_work
 from app.github.errors import RefsUndecided
 from app.github.refs import RefUpdate, RefValue
-from app.github.removal import Guard, OpenPullOfOurs, OwnComment, OwnRun
+from app.github.removal import MARKER, Guard, OpenPullOfOurs, OwnComment, OwnRun
 from app.github.repository import Repository
 
 AT_ONCE = 30
@@ -105,7 +105,9 @@ class Uninstalling:
         progress(0, 0, "rulesets")
         guards = await repo.guards()
         progress(0, 0, "comments")
-        comments = await repo.own_comments()
+        comments, doubtful = await repo.own_comments()
+        for number in sorted(doubtful):
+            comments += [OwnComment(one.id, number) for one in await repo.find_comments(number, MARKER)]
         progress(0, 0, "open pull requests")
         pulls, on_pulls = await repo.own_on_pulls()
         refs = [

@@ -18,6 +18,8 @@ from app.github.graphql_shapes import PageInfo
 from app.github.shapes import Account, CheckRunShape, ObjectWithId, read
 from app.github.wire import Call
 
+MARKER = "<!-- agent-recovery:"
+"""How every comment of ours begins."""
 RETIRED = "removed"
 """The `external_id` of a check-run that speaks of no ticket any more."""
 RETIRED_TITLE = "Agent Recovery was removed from this repository"
@@ -117,11 +119,14 @@ class Removals(RepositoryAccess):
         except (Forbidden, NotFound):
             return
 
-    async def own_comments(self) -> list[OwnComment]:
-        """Every comment of the repository that our App wrote; one request for a hundred comments of anybody."""
+    async def own_comments(self) -> tuple[list[OwnComment], set[int]]:
+        """Every comment of the repository that our App wrote, and the numbers under which a bot whose App GitHub does
+        not name wrote what begins as ours do: GraphQL tells of those. One request for a hundred comments of anybody.
+        """
         pages = await self.session.pages(_COMMENTS, self._at(), {"sort": "created", "direction": "asc"})
         shapes = [one for page in pages for one in read(list[_Comment], page.body, Call("GET", _COMMENTS))]
-        return [OwnComment(one.id, one.number()) for one in shapes if one.is_by(self.app_id)]
+        ours = [OwnComment(one.id, one.number()) for one in shapes if one.is_by(self.app_id)]
+        return ours, {one.number() for one in shapes if one.may_be_ours()}
 
     async def own_on_pulls(self) -> tuple[list[OpenPullOfOurs], list[OwnRun]]:
         """All open pull requests, and our App's check-runs on their heads that still speak; fifty a request."""
@@ -186,8 +191,13 @@ class _Ruleset(Message):
 class _Comment(Message):
     id: int
     issue_url: str
+    body: str | None = None
     user: Account | None = None
     through: ObjectWithId | None = Field(default=None, alias="performed_via_github_app")
+
+    def may_be_ours(self) -> bool:
+        is_bots = self.user is not None and self.user.type == "Bot"
+        return is_bots and self.through is None and (self.body or "").startswith(MARKER)
 
     def number(self) -> int:
         tail = self.issue_url.rpartition("/")[2]

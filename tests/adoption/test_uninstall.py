@@ -9,7 +9,7 @@ from loop_world import PERMISSIONS, REPO, LoopWorld
 from operating import Operator, Said
 
 from app.domain.agent_api import ClaimRequest
-from app.github.removal import RETIRED_TITLE
+from app.github.removal import RETIRED_TITLE, OwnComment, Removals
 
 UNINSTALL = ("uninstall", "--repo", REPO, "--by", "wanda")
 
@@ -227,6 +227,20 @@ async def test_set_aside_work_is_named_before_it_goes(world: LoopWorld, operator
     await world.settle(controller)
     world.emulator.advance(3600)
     assert (await removed(operator))["kept_work"] == [foreign]
+
+
+async def test_a_comment_whose_app_github_does_not_name_is_asked_about(
+    world: LoopWorld, operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, number = await worked_on(world)
+    world.emulator.comment(REPO, number, "wanda", "<!-- agent-recovery:handoff:1 --> by hand")
+
+    async def unnamed(self: Removals) -> tuple[list[OwnComment], set[int]]:
+        return [], {number}
+
+    monkeypatch.setattr(Removals, "own_comments", unnamed)
+    assert (await removed(operator))["comments"] == 1
+    assert [one["user"]["login"] for one in comments(world)] == ["wanda"]
 
 
 async def test_ledgers_kept_as_branches_and_ended_ones_go_too(world: LoopWorld, operator: Operator) -> None:
