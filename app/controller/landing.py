@@ -156,6 +156,8 @@ class Lander:
         if now.state != "OPEN" or now.base != target.base_from:
             # A person moved it meanwhile: theirs is the newer word.
             return NotSent(permit)
+        if await view.repo.is_in_a_stack(target.number):
+            return Declined(permit, "the pull request is in a native stack, whose bases GitHub moves", view.now)
         answer = await view.repo.edit_base(target.number, target.base)
         if isinstance(answer, BaseRefused):
             return Declined(permit, answer.message, view.now)

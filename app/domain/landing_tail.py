@@ -22,6 +22,10 @@ from app.domain.record import TERMINAL, PermitKind, Record
 from app.domain.situation import Situation, own_pulls
 from app.domain.ticket_id import Child
 
+BASES_WITHIN = timedelta(minutes=10)
+"""How long a ticket that landed waits for others to give their PRs another base. Then it ends, and its branch stays
+until none needs it: a base may be one that only a person, or GitHub, can move.
+"""
 AGAIN = timedelta(minutes=1)
 """When a merge that does not show whole yet is looked at again."""
 
@@ -74,9 +78,10 @@ def _steps(s: Situation, after: AfterMerge, *, is_open: bool) -> Iterator[NoteMe
     movable = (d for d in dependents_to_move(s.observation) if d.to is not None)
     # Where no ledger is in progress nobody moves the base: the ticket does not wait for that, its branch stays.
     waiting = [d for d in movable if d.ticket is not None and d.ticket not in after.unmoved]
-    if waiting:
+    until = after.merged.at + BASES_WITHIN
+    if waiting and s.now < until:
         yield Nudge(tuple(d.ticket for d in waiting if d.ticket is not None), "their base is this ticket's branch")
-        yield Wait("; ".join(d.reason for d in waiting))
+        yield Wait("; ".join(d.reason for d in waiting), until)
 
 
 def closed_books(record: Record, observation: Observation, after: AfterMerge | None) -> Record:

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
+from app.domain.model import Message
 from app.domain.observation import Pull
 from app.github.access import RepositoryAccess
 from app.github.errors import Forbidden, Validation
@@ -35,8 +37,19 @@ class BaseRefused:
     message: str
 
 
+class _Stacked(Message):
+    stack: dict[str, Any] | None = None
+
+
 class PullEdits(RepositoryAccess):
     """Editing a pull request."""
+
+    async def is_in_a_stack(self, number: int) -> bool:
+        """Whether GitHub itself keeps the pull request in a native stack. Raises NotFound where there is none, and
+        other GitHubErrors. A GitHub that knows no stacks says nothing of one.
+        """
+        answer = await self.session.get(_PULL, self._at(number=number))
+        return read(_Stacked, answer.body, Call("GET", _PULL)).stack is not None
 
     async def edit_base(self, number: int, base: str) -> Pull | BaseRefused:
         """Move a pull request to another base.

@@ -132,3 +132,40 @@ def mark_ready(world: LoopWorld, one: Storey) -> None:
     query = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) { clientMutationId } }"
     answer = world.http.post("/graphql", json={"query": query, "variables": {"id": one.pull()["node_id"]}})
     assert "errors" not in answer.raise_for_status().json()
+
+
+async def test_the_base_of_a_native_stack_is_githubs_to_move(world: LoopWorld) -> None:
+    stack = await Stack.of(world, 2)
+    await stack.run()
+    numbers = [one.pull()["number"] for one in stack.storeys]
+    world.http.post(f"/repos/{REPO}/stacks", json={"pull_requests": numbers}).raise_for_status()
+    for one in stack.storeys:
+        await one.say("ready")
+    since = world.requested()
+    await stack.run(60)
+    assert edits_of_pulls(world, since) == []
+    assert [(one.pull()["merged"], one.issue()) for one in stack.storeys] == [(True, ("closed", "completed"))] * 2
+
+
+async def test_a_native_stack_on_a_tickets_branch_keeps_its_base_and_the_branch(world: LoopWorld) -> None:
+    stack = await Stack.of(world, 3)
+    await stack.run()
+    low, middle, high = stack.storeys
+    numbers = [one.pull()["number"] for one in (middle, high)]
+    world.http.post(f"/repos/{REPO}/stacks", json={"pull_requests": numbers}).raise_for_status()
+    since = world.requested()
+    await low.say("ready")
+    await stack.run(60)
+    assert edits_of_pulls(world, since) == []
+    assert bases(stack) == ["release-1", low.branch, middle.branch]
+    assert world.head(low.branch) is not None
+    (comment,) = world.comments(numbers[0], "native stack")
+    assert "the change of a PR's base" in comment["body"]
+    world.emulator.advance(600)
+    await stack.run(60)
+    assert (low.issue(), (await low.record()).status) == (("closed", "completed"), "landed")
+    assert world.head(low.branch) is not None
+
+
+def edits_of_pulls(world: LoopWorld, since: int) -> list[str]:
+    return [write for write in world.writes(since) if write.startswith("PATCH") and "/pulls/" in write]
