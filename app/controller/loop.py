@@ -115,7 +115,8 @@ class Loop:
         finally:
             extending.cancel()
         self._failures.pop(poke.key, None)
-        again_at = self._slower(poke.key, ended, begun)
+        moments = [moment for moment in (self._slower(poke.key, ended, begun), ended.in_time) if moment is not None]
+        again_at = min(moments, default=None)
         shown = again_at.isoformat() if again_at else None
         log.info("round ended", key=poke.key, reason=ended.reason, again_at=shown)
         return again_at

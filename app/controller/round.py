@@ -56,6 +56,7 @@ from app.domain.record import Permit
 from app.domain.refs import names_above
 from app.domain.settling import Made, NotSent, Result, Unknown, settle
 from app.domain.situation import Situation
+from app.domain.time_alone import changes_at
 from app.github.pace import PATIENCE_S
 from app.github.refs import RefUpdate, RefValue
 from app.ledger.api import Lost, Undecided
@@ -214,7 +215,9 @@ class Rounds:
             return Ended(view.now + SECOND_LOOK, "something was written; a second look checks it")
         waits = [a for a in plan if isinstance(a, Wait)]
         until = min((w.until for w in waits if w.until), default=None)
-        return Ended(until, "; ".join(w.reason for w in waits) or "as it should be")
+        policy = view.usable_policy
+        in_time = changes_at(settled.record, policy, now=view.now, heartbeat_at=view.heartbeat_at) if policy else None
+        return Ended(until, "; ".join(w.reason for w in waits) or "as it should be", in_time)
 
     async def _settled(self, view: View, standing: Standing, results: Sequence[Result]) -> Standing | Again | Ended:
         """Write a round's results. Who built on our permits in the meantime carried them over, so the results are

@@ -11,10 +11,13 @@ AFTER_UNANSWERED = timedelta(seconds=10)
 
 @dataclass(frozen=True)
 class Ended:
-    """The run is over. `again_at`: when to look again by itself; None = when something happens."""
+    """The run is over. `again_at`: when to look again by itself; None = when something happens. `in_time`: when time
+    alone will have changed something, whatever happens; None = never.
+    """
 
     again_at: datetime | None
     reason: str
+    in_time: datetime | None = None
 
 
 @dataclass(frozen=True)

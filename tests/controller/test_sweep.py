@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -146,3 +147,14 @@ async def _until_a_pull_request(world: LoopWorld, controller: Controller) -> Non
     finally:
         stop.set()
         await working
+
+
+async def test_a_holder_that_falls_silent_is_looked_at_in_its_time_without_an_event(world: LoopWorld) -> None:
+    controller, agent, _ = await world.published()
+    await world.pokes.poke(f"{REPO}#{world.ticket}")
+    poke = await world.pokes.take("test")
+    assert poke is not None
+    due = await controller._loop._run(poke)
+    until = agent.grant.expires_at
+    assert due is not None
+    assert until < due < until + timedelta(minutes=5)

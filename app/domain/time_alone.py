@@ -1,0 +1,43 @@
+"""When a ticket has to be looked at although nothing happened: the next moment at which time alone changes something.
+
+No event tells that a holder fell silent. Whoever looks at a ticket says when its holder would count as dead, when it
+will have gone too long without a checkpoint, and when an interrupted ticket becomes too old; the ticket is due then.
+"""
+
+from datetime import datetime, timedelta
+
+from app.domain import gates
+from app.domain.lease import Live, Suspect, liveness, past
+from app.domain.policy import Policy
+from app.domain.record import TERMINAL, Record
+
+A_MOMENT = timedelta(seconds=1)
+"""The rules say "later than", and moments are of whole seconds."""
+
+
+def changes_at(
+    record: Record, policy: Policy, *, now: datetime, heartbeat_at: datetime | None = None
+) -> datetime | None:
+    """The next of these moments after `now`; None where time changes nothing. A sign of life until then only moves it:
+    the look at that moment asks again.
+    """
+    if record.status in TERMINAL:
+        return None
+    found: list[datetime] = []
+    holder = liveness(record, policy, now=now, heartbeat_at=heartbeat_at)
+    granted = past(record.lease.granted_at, now) if record.lease is not None else None
+    if isinstance(holder, Live | Suspect):
+        found.append(holder.until)
+        saved = past(record.saved_at, now)
+        known = [moment for moment in (granted, saved) if moment is not None]
+        if record.status == "working" and known:
+            found.append(max(known) + policy.checkpoint.max_gap)
+        if record.status == "recovering" and granted is not None:
+            found.append(granted + policy.lease.recovering_ttl)
+    elif gates.is_interrupted(record):
+        intent = past(record.intent.at, now) if record.intent is not None else None
+        life = gates.last_life(record, now=now, heartbeat_at=heartbeat_at)
+        signs = [moment for moment in (life, intent) if moment is not None]
+        if signs:
+            found.append(max(signs) + policy.resume.max_age)
+    return min((moment + A_MOMENT for moment in found if moment >= now), default=None)
