@@ -13,6 +13,7 @@ from app.domain.fencing import AtPublished, Foreign, NothingPublished, Tampered
 from app.domain.linked_issue import linked_issue_of
 from app.domain.recovery_view import RecoveryView, Verdict, tasks_of
 from app.domain.stack import HasLanded, MovedOn, NoPredecessor, SamePlace, Unclear, stacking
+from app.domain.stack_graph import landed_under, ticket_below
 from app.domain.validation import VERIFY, Failed, NotRun, Passed, judged, listed, present, validations_of, version_of
 
 
@@ -49,7 +50,9 @@ def _pull_fits(view: RecoveryView) -> Verdict:
     wrong = []
     if pull.state != "OPEN":
         wrong.append(f"it is {pull.state.lower()}")
-    if view.work is None or pull.base != view.work.trunk:
+    below = ticket_below(view.record, pull) if view.record is not None else None
+    stacked = below is not None and landed_under(pull.base, view.observation) is None
+    if view.work is None or (pull.base != view.work.trunk and not stacked):
         wrong.append("its base is not the recorded trunk")
     if view.record is not None and linked_issue_of(pull.body) != view.record.ticket:
         wrong.append("its body does not begin with the line that links the Issue")
@@ -58,7 +61,8 @@ def _pull_fits(view: RecoveryView) -> Verdict:
         wrong.append("it is a draft although the ticket is ready")
     if wrong:
         return False, f"PR #{pull.number}: {'; '.join(wrong)}"
-    return True, f"PR #{pull.number} is open, {'draft' if pull.is_draft else 'ready'}, with the right base and Issue"
+    fits = f"with the branch of #{below} as base and the right Issue" if stacked else "with the right base and Issue"
+    return True, f"PR #{pull.number} is open, {'draft' if pull.is_draft else 'ready'}, {fits}"
 
 
 def _stack(view: RecoveryView) -> Verdict:

@@ -7,13 +7,12 @@ part, for a person or the holder to decide.
 
 from collections.abc import Iterator
 
-from app.domain.branches import ticket_of_branch
 from app.domain.landing_blocker import Blocker, BlockerCode, names
 from app.domain.observation import Observation
 from app.domain.record import Record
 from app.domain.situation import ticket_pull
 from app.domain.stack import MovedOn, NoPredecessor, SamePlace, Stacking, Unclear, stacking
-from app.domain.stack_graph import Graph, code_predecessors, graph_of, landed_under
+from app.domain.stack_graph import Graph, code_predecessors, graph_of, landed_under, ticket_below
 from app.domain.undermined import Stale, has_landed, undermined
 
 
@@ -74,8 +73,8 @@ def _predecessor(record: Record, observation: Observation) -> Iterator[Blocker]:
     if recorded is not None:
         yield recorded
     pull = ticket_pull(record, observation)
-    below = ticket_of_branch(pull.base) if pull is not None and pull.state == "OPEN" else None
-    if pull is None or below is None or below == record.ticket or pull.base == record.trunk:
+    below = ticket_below(record, pull) if pull is not None else None
+    if pull is None or below is None:
         return
     if landed_under(pull.base, observation) is not None:
         yield Blocker(

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.domain.branches import ticket_of_branch
-from app.domain.observation import Observation
+from app.domain.observation import Observation, Pull
 from app.domain.record import Record
 from app.domain.situation import own_pulls
 from app.domain.stack import NoPredecessor, stacking
@@ -112,6 +112,14 @@ def _recorded(record: Record, observation: Observation) -> int | None:
     if predecessor is not None and predecessor.pull is not None:
         return ticket_of_branch(predecessor.pull.head)
     return record.checkpoint.predecessor_issue_or_pr
+
+
+def ticket_below(record: Record, pull: Pull) -> int | None:
+    """The other ticket whose branch an open PR has as base; None where the base is the recorded trunk, or nobody's."""
+    if record.child is not None or pull.state != "OPEN" or pull.base == record.trunk:
+        return None
+    below = ticket_of_branch(pull.base)
+    return None if below == record.ticket else below
 
 
 def landed_under(base: str, observation: Observation) -> OtherPull | None:

@@ -9,13 +9,12 @@ because after the base has moved nothing else tells which commits were the prede
 from collections.abc import Iterator
 from dataclasses import replace
 
-from app.domain.branches import ticket_of_branch
 from app.domain.fence_commit import MERGES
 from app.domain.observation import Observation, Pull
 from app.domain.plan import EditBase, NotePredecessor
 from app.domain.record import Record
 from app.domain.situation import ticket_pull
-from app.domain.stack_graph import landed_under
+from app.domain.stack_graph import landed_under, ticket_below
 from app.domain.surroundings import Asked, OtherPull
 
 
@@ -55,10 +54,7 @@ def pin_asked(record: Record, observation: Observation) -> Asked | None:
 def _stacked_pull(record: Record, observation: Observation) -> Pull | None:
     """The ticket's open PR, where its base is another ticket's branch and not the recorded trunk."""
     pull = ticket_pull(record, observation)
-    if record.child is not None or pull is None or pull.state != "OPEN" or pull.base == record.trunk:
-        return None
-    below = ticket_of_branch(pull.base)
-    return None if below is None or below == record.ticket else pull
+    return pull if pull is not None and ticket_below(record, pull) is not None else None
 
 
 def _newest_under(pull: Pull, observation: Observation) -> OtherPull | None:

@@ -252,6 +252,19 @@ def test_the_command_stands_in_the_brief_and_in_the_handoff_comment(status: str)
     assert ("git", "rebase", "--onto", f"origin/{TRUNK}", S, BRANCH) in argv
 
 
+@pytest.mark.parametrize(
+    ("below", "met", "words"),
+    [(UNDER, True, "with the branch of #41 as base"), (MERGED, False, "its base is not the recorded trunk")],
+)
+def test_a_stacked_pull_has_the_right_base_until_the_one_below_has_landed(
+    below: OtherPull, met: bool, words: str
+) -> None:
+    s = shape(BELOW, pinned=of_pull(), below=(below,))
+    holder = liveness(s.record, s.policy, now=s.now)
+    judged = criteria(RecoveryView(s.record, s.observation, s.policy, holder, s.head, landing=s.landing))[2]
+    assert (judged.met, words in judged.reason) == (met, True)
+
+
 def test_a_command_with_a_strangers_signs_is_shown_as_text() -> None:
     work = READY.work.model_copy(update={"branch": "ticket/42-`x`&y"})  # type: ignore[union-attr]
     s = shape(pinned=of_pull("MERGED"), trunk=OFF, record={"status": "working", "work": work})

@@ -12,6 +12,7 @@ from app.domain.record import FINISHED, TERMINAL, Record
 from app.domain.sealed_body import SealedBody, body_preimage
 from app.domain.sealed_body import parse as parse_body
 from app.domain.situation import ticket_pull
+from app.domain.stack_graph import ticket_below
 from app.domain.ticket_id import number_of
 from app.drill.audit.facts import Facts
 from app.drill.audit.lie import Kind, Lie
@@ -153,7 +154,7 @@ def _differs(facts: Facts, record: Record, pull: Pull) -> Iterator[str]:
         return
     if pull.state == "CLOSED" and record.projections.closed_pr != pull.number:
         yield "it is closed, and the ledger knows of no person who closed it"
-    if record.work is not None and pull.base != record.work.trunk:
+    if record.work is not None and pull.base != record.work.trunk and ticket_below(record, pull) is None:
         yield "its base is not the recorded trunk"
     if linked_issue_of(pull.body) != number_of(facts.ticket):
         yield "its body does not begin with the line that links the Issue"
