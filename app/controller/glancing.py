@@ -4,7 +4,7 @@ The refs come first and cost one exchange. A repository without tickets in progr
 anything be written is done with that, as long as its default branch stands still.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import blake2b
@@ -12,8 +12,9 @@ from hashlib import blake2b
 from app.controller.sweep_marks import Base, Swept
 from app.domain.branches import owner_of_branch
 from app.domain.glance import EVERY, Glance
+from app.domain.observation import Observation
 from app.domain.policy import Mode, Policy
-from app.domain.policy_text import read_policy
+from app.domain.policy_in_force import InForce
 from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
 from app.domain.ticket_id import TicketId
 from app.github.overview import Overview, Touched
@@ -22,6 +23,8 @@ from app.github.repository import Repository
 
 OVERLAP = timedelta(minutes=5)
 """Asked for twice, because GitHub's lists may lag behind what happened."""
+PolicyOf = Callable[[Repository, Observation], Awaitable[InForce]]
+"""The policy in force in a repository that was looked at as a whole."""
 _NAMESPACES = (LedgerRefs(DEFAULT_NAMESPACE), LedgerRefs(BRANCH_NAMESPACE))
 _HEADS = "refs/heads/"
 
@@ -47,7 +50,7 @@ def names_of(tickets: Iterable[TicketId]) -> tuple[str, ...]:
     )
 
 
-async def glance_at(repo: Repository, last: Swept | None, now: datetime) -> Glanced:
+async def glance_at(repo: Repository, last: Swept | None, now: datetime, policy_of: PolicyOf) -> Glanced:
     """Look over a repository. `last`: what the sweep before saw. Raises GitHubError."""
     values = await repo.refs_below(*(refs.active_prefix for refs in _NAMESPACES), _HEADS)
     ledgers = _ledgers(values)
@@ -56,7 +59,7 @@ async def glance_at(repo: Repository, last: Swept | None, now: datetime) -> Glan
     if not ledgers and last is not None and (last.base.head, last.base.policy) == (head, ""):
         return Glanced(now, last.base, Glance({}, branches, (), {}), frozenset())
     overview = await repo.overview()
-    policy = _policy(overview)
+    policy = await _policy(repo, overview, head, now, policy_of)
     version = overview.policy.oid if overview.policy is not None and policy is not None else ""
     touched = await _touched(repo, last, policy)
     waiting = await repo.waiting_for([one.number for one in touched if not one.is_pull]) if ledgers else []
@@ -106,9 +109,21 @@ def _is_branch(name: str) -> bool:
     return name.startswith(_HEADS) and not name.startswith(f"{BRANCH_NAMESPACE}/")
 
 
-def _policy(overview: Overview) -> Policy | None:
-    """The policy, where it lets anything be written."""
-    policy = read_policy(overview.policy.text).policy if overview.policy is not None else None
+async def _policy(repo: Repository, overview: Overview, head: str, now: datetime, policy_of: PolicyOf) -> Policy | None:
+    """The policy in force, where it lets anything be written."""
+    if overview.policy is None:
+        return None
+    shown = Observation(
+        now=now,
+        repository_id=repo.id,
+        owner=repo.owner,
+        name=repo.name,
+        default_branch=repo.default_branch,
+        default_head=head or None,
+        policy_text=overview.policy.text,
+        issue=None,
+    )
+    policy = (await policy_of(repo, shown)).policy
     return policy if policy is not None and policy.mode is not Mode.OBSERVE else None
 
 

@@ -182,7 +182,7 @@ class Sweeper:
             return _SweptNow(0, (), False)
         repo, _ = await self._views.ledger(owner, name)
         last = await self._marks.last(repo.id)
-        seen = await glance_at(repo, last, self._views.now())
+        seen = await glance_at(repo, last, self._views.now(), self._views.policy_of)
         before: Mapping[TicketId, Mark] = last.marks if last is not None else {}
         now = marks(seen.glance, seen.scope, before)
         chosen = choose(last, seen, differing(before, now))

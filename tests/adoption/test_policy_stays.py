@@ -85,6 +85,18 @@ async def test_a_branch_that_changes_the_policy_changes_nothing(world: LoopWorld
     assert isinstance(await claimed(world, world.controller()), Grant)
 
 
+async def test_a_sweep_finds_enrolled_tickets_by_the_policy_in_force(world: LoopWorld) -> None:
+    policy(world, f"{REPAIR}enroll:\n  branch: true\n")
+    policy(world, BROKEN)
+    controller = world.controller()
+    await controller.start_up()
+    await world.poked()
+    branch(world, f"ticket/{world.ticket}-apples")
+    world.emulator.commit(REPO, {"a": "1"}, branch=f"ticket/{world.ticket}-apples")
+    await controller.start_up()
+    assert f"{REPO}#{world.ticket}" in await world.poked()
+
+
 async def test_looking_back_costs_two_requests_a_head_of_the_default_branch(world: LoopWorld) -> None:
     policy(world, BROKEN)
     controller = world.controller()
