@@ -3,6 +3,7 @@ looks.
 """
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import httpx
 import pytest
@@ -11,9 +12,19 @@ from loop_world import REPO, LoopWorld
 
 from app.controller.controller import Controller
 from app.domain.keys import TicketKey
-from app.domain.others_check import OTHERS_ID, OpenPull, Run, answers, is_nobodys
+from app.domain.observation import Observation, Pull
+from app.domain.others_check import (
+    OTHERS_ID,
+    OpenPull,
+    Run,
+    answers,
+    is_nobodys,
+    trespassing_verdict,
+    trespassing_with,
+)
 from app.domain.policy import Policy, ReleasePolicy
-from app.domain.pull_class import Ground, Refs
+from app.domain.pull_class import Ground, Refs, TicketPull, landable
+from app.domain.record import Record, Work
 
 GROUND = Ground("main", "main", ("release-*",))
 OPEN, EXCLUSIVE = Policy(), Policy(release=ReleasePolicy(exclusive=True), main_exceptions=("hotfix", "docs"))
@@ -21,6 +32,7 @@ GREEN = Run(9, "success", OTHERS_ID, "Not an agent ticket")
 RED = Run(8, "failure", OTHERS_ID, "Only releases go into this branch")
 OF_TICKET = Run(7, "action_required", "42:1:3:0123456789ab", "Not fenced")
 A, B = "a" * 40, "b" * 40
+WORLD = Observation(datetime(2026, 11, 30, tzinfo=UTC), 1, "octo", "demo", "main", "", None)
 
 
 def pull(
@@ -227,3 +239,36 @@ async def test_a_release_that_would_merge_by_itself_is_told_once_and_left(world:
         await replica.round(TicketKey(REPO, number))
     assert len(world.comments(number, "auto-merge-")) == 1
     assert world.get(f"pulls/{number}")["auto_merge"] is not None
+
+
+def _ticket_pull(base: str, head: str = "42-x", sha: str = A, state: str = "OPEN") -> Pull:
+    return Pull(57, "PR_57", state, False, "t", "", head, sha, base, "octo/demo")
+
+
+@pytest.mark.parametrize(
+    ("pulls", "policy", "past"),
+    [
+        ((_ticket_pull("release-1"),), EXCLUSIVE, ()),
+        ((_ticket_pull("main"),), EXCLUSIVE, (57,)),
+        ((_ticket_pull("main"),), OPEN, ()),
+        ((_ticket_pull("main", sha=B),), EXCLUSIVE, ()),
+        ((_ticket_pull("main", state="CLOSED"),), EXCLUSIVE, ()),
+        ((_ticket_pull("main", head="hotfix"),), EXCLUSIVE, ()),
+    ],
+)
+def test_a_tickets_own_branch_does_not_go_past_a_release_either(
+    pulls: tuple[Pull, ...], policy: Policy, past: tuple[int, ...]
+) -> None:
+    seen = replace(WORLD, pulls=pulls)
+    assert trespassing_with(A, seen, policy) == past
+    if past:
+        verdict = trespassing_verdict(past, "main")
+        assert (verdict.conclusion, "#57" in verdict.summary) == ("action_required", True)
+
+
+@pytest.mark.parametrize(("branch", "lands"), [("apples", True), ("pears", False)])
+def test_a_branch_of_any_name_lands_only_as_the_one_that_the_record_names(branch: str, lands: bool) -> None:
+    work = Work(branch=branch, trunk="release-1", base_sha=B)
+    record = Record(ticket=42, sequence=3, status="ready", generation=1, work=work)
+    found = landable(_ticket_pull("release-1", head="apples"), record, WORLD, Policy())
+    assert isinstance(found, TicketPull) is lands
