@@ -42,12 +42,15 @@ log = structlog.get_logger()
 
 @dataclass
 class _Memory:
-    """What a repository showed. `since`: pull requests untouched since then were all answered; `under`: by which rules;
+    """What a repository showed. `at`: when it was last looked through, `left` whether more numbers were found than were
+    poked. `since`: pull requests untouched since then were all answered; `under`: by which rules;
     `looked_at`: what each number was like when it was poked.
     """
 
     label: str | None = None
     by_branch: bool = False
+    at: datetime | None = None
+    left: bool = False
     since: datetime | None = None
     under: str = ""
     looked_at: OrderedDict[int, str] = field(default_factory=OrderedDict)
@@ -73,6 +76,14 @@ class Discovering:
         self._pokes = pokes
         self._others = others
         self._known: OrderedDict[int, _Memory] = OrderedDict()
+
+    async def is_due(self, owner: str, name: str) -> bool:
+        """Whether the repository is to be looked through though nothing of it differs. Raises GitHubError."""
+        repo, _ = await self._views.ledger(owner, name)
+        memory = self._known.get(repo.id)
+        if memory is None or memory.left or memory.at is None:
+            return True
+        return (self._views.now() - memory.at).total_seconds() > AGAIN_AFTER_S
 
     async def sweep(self, owner: str, name: str, active: Collection[TicketId]) -> int:
         """Poke what is found, the repository itself where pull requests wait for an answer; returns how many tickets.
@@ -107,6 +118,7 @@ class Discovering:
         memory = self._memory(repo)
         first = await repo.discover(memory.label, Page(), Page(), Page(more=_needs_branches(memory)), PATH)
         policy = await self._policy(repo, first)
+        memory.at, memory.left = first.now, False
         if policy is None or policy.mode is Mode.OBSERVE or first.archived:
             memory.label, memory.by_branch = None, False
             return None
@@ -168,11 +180,12 @@ class Discovering:
         # What is pushed to a linked branch of another name is told to nobody by its name.
         linked = {issue.number for issue in lists.issues if issue.linked}
         bucket = int(lists.first.now.timestamp() // AGAIN_AFTER_S)
-        found = [
+        waiting = [
             (number, f"{state} {bucket}")
             for number, state in _candidates(lists, policy)
             if (number not in known or number in linked) and memory.looked_at.get(number) != f"{state} {bucket}"
-        ][:MOST_POKED]
+        ]
+        found, memory.left = waiting[:MOST_POKED], len(waiting) > MOST_POKED
         await self._pokes.poke(*(str(TicketKey(repo.full_name, number)) for number, _ in found))
         for number, state in found:
             memory.looked_at[number] = state

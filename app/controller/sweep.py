@@ -171,11 +171,13 @@ class Sweeper:
         return swept.poked + await self._discovering.sweep(owner, name, swept.active)
 
     async def _changed_in(self, owner: str, name: str, places: "count[int]") -> int:
-        """What differs. What is no ticket's is looked through only where something of that differs, too."""
+        """What differs. What is no ticket's is looked through only where something of that differs, too, or was left."""
         swept = await self._swept(owner, name, places, _to_look_at)
         if swept.policy_differs:
             await self._pokes.poke(str(RepositoryKey(f"{owner}/{name}")))
-        return swept.poked + (await self._discovering.sweep(owner, name, swept.active) if swept.others_differ else 0)
+        if not (swept.others_differ or await self._discovering.is_due(owner, name)):
+            return swept.poked
+        return swept.poked + await self._discovering.sweep(owner, name, swept.active)
 
     async def _swept(self, owner: str, name: str, places: "count[int]", choose: Choice) -> _SweptNow:
         if not is_repository_name(f"{owner}/{name}"):
