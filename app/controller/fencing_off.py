@@ -23,13 +23,24 @@ import structlog
 from app.controller.journal import Journal, Journaled
 from app.controller.reporting import Reporter
 from app.controller.view import View
-from app.domain.fence_commit import Disarming, Fenced, Landed, PullNow, Unresolved, disarming, fenced_off, resolution
+from app.domain.fence_commit import (
+    Disarming,
+    Fenced,
+    Landed,
+    PullNow,
+    Unresolved,
+    disarming,
+    fenced_off,
+    may_still_merge,
+    resolution,
+)
 from app.domain.model import ZERO_SHA
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.person_verbs import landed_before
 from app.domain.record import Record
 from app.domain.refs import Place
-from app.github.errors import NotFound
+from app.domain.situation import ticket_pull
+from app.github.errors import GraphQLFailed, NotFound, Unanswered
 from app.github.refs import RefUpdate
 from app.ledger.api import Lost, Undecided
 from app.ledger.reading import Standing
@@ -80,6 +91,8 @@ class FencingOff:
         )
         if isinstance(outcome, Undecided):
             await self._reporter.tell_unfenced(view, made, outcome.reason)
+        if isinstance(outcome, Journaled) and any(p.kind == "enqueue" for p in may_still_merge(record)):
+            await self._leave_queue(view)
         return outcome
 
     async def outcome(self, view: View, record: Record) -> Landed | Fenced | Unresolved:
@@ -91,13 +104,27 @@ class FencingOff:
             return Fenced()
         for wait in (*WAITS_S, None):
             try:
-                found = resolution(record, await _read(view, number))
+                now = await _read(view, number)
             except NotFound:
                 return Fenced()
+            found = resolution(record, now)
             if not isinstance(found, Unresolved) or wait is None:
                 return found
+            if now.queued:
+                await self._leave_queue(view)
             await self._sleep(wait)
         raise AssertionError("the loop above returns")
+
+    async def _leave_queue(self, view: View) -> None:
+        """A push to the branch takes its PR out of a merge queue; one that GitHub is about to merge it may leave there,
+        so it is said, too. What became of it is read afterwards.
+        """
+        pull = ticket_pull(view.record, view.observation) if view.record is not None else None
+        try:
+            if pull is not None:
+                await view.repo.dequeue(pull.node_id)
+        except (GraphQLFailed, Unanswered) as answer:
+            log.info("not taken out of the queue", ticket=str(view.ticket), answer=str(answer))
 
     async def _commit(self, view: View, made: Disarming, because: str) -> str:
         tree = await view.repo.tree_of(made.on)

@@ -50,6 +50,11 @@ class MergeReply:
     sha: str | None = None
 
 
+_DEQUEUE = """
+mutation Dequeue($id: ID!) { dequeuePullRequest(input: {id: $id}) { clientMutationId } }
+"""
+
+
 class QueueRefusal(StrEnum):
     """Why a pull request did not enter the merge queue."""
 
@@ -142,6 +147,15 @@ class Merging(GuardedBranches):
             return QueueRefused(_why_not_queued(e), e.message)
         call = Call("POST", "Enqueue", kind="graphql", writes=True)
         return Enqueued(read(_Enqueued, answer.body.get("data"), call).payload.entry.id)
+
+    async def dequeue(self, node_id: str) -> None:
+        """Take a pull request out of its base's merge queue. Raises GraphQLFailed where it is in none, Unanswered, and
+        other GitHubErrors.
+
+        Done but not heard, or two of us: the pull request shows that it waits no more. Lease gone: only for a head that
+        was withdrawn; a later place in the queue would be lost with it, and is asked for again.
+        """
+        await self.session.mutate("Dequeue", _DEQUEUE, {"id": node_id})
 
     async def update_branch(self, number: int, head_sha: str) -> UpdateStarted | UpdateRefused:
         """Have GitHub merge the base into the head branch, if the head is still `head_sha`. It happens a moment later.

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from door_world import WORDS
 from landing_world import Landing, policy, required, rules
 from loop_world import REPO, LoopWorld
 
@@ -96,3 +97,25 @@ async def test_a_ticket_whose_holder_goes_on_leaves_the_queue(world: LoopWorld) 
     assert (record.fence.on, sha in record.burned_shas, record.open) == (sha, True, ())
     _until(lambda: world.get("git/matching-refs/heads/gh-readonly-queue/") == [])
     assert (ticket.pull()["merged"], ticket.pull()["head"]["sha"]) == (False, record.fence.sha)
+
+
+@pytest.mark.parametrize("first", ["word", "merge"])
+async def test_a_queued_ticket_and_a_persons_word(world: LoopWorld, first: str) -> None:
+    """On hold it leaves the queue before anybody is answered; where the queue was first, the answer is "landed"."""
+    ticket = await _queued(world)
+    sha, built = ticket.pull()["head"]["sha"], _built(world)
+    if first == "merge":
+        _green(world, built)
+        _until(lambda: ticket.pull()["merged"])
+    since = world.requested()
+    answer = await WORDS["hold"]()(ticket.controller)
+    assert answer == ("landed" if first == "merge" else "done")
+    asked = [name for r in world.emulator.requests(since) for name in r["operations"]]
+    assert ("dequeuePullRequest" in asked) is (first == "word")
+    if first == "word":
+        _green(world, built)
+    await ticket.settle()
+    record = await ticket.record()
+    assert (ticket.pull()["merged"], record.status) == (first == "merge", "landed" if first == "merge" else "held")
+    assert (sha in record.burned_shas) is (first == "word")
+    assert record.open == ()
