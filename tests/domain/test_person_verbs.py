@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.domain import gates, person_verbs
+from app.domain.command_noted import KEPT, command, known, noted
 from app.domain.effect import Effect
 from app.domain.fence import present_lease
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
@@ -335,3 +336,15 @@ def test_only_the_present_head_that_contains_what_was_published_is_accepted(
 def test_every_refusal_tells_a_way_on() -> None:
     assert Held(by="wanda", at=NOW, before="working").reason is None
     assert person_verbs.landed_before(RECORD, 7, "release-1").reason.startswith("#42 has landed: PR #7")
+
+
+def test_a_command_is_remembered_by_its_id_and_the_oldest_go() -> None:
+    record = RECORD
+    for number in range(KEPT + 3):
+        record = noted(record, command(f"c{number}", "hold", "wanda", f"answer {number}", now=NOW))
+    assert len(record.commands) == KEPT
+    assert known(record, "c0") is None
+    found = known(record, f"c{KEPT + 2}")
+    assert found is not None
+    assert (found.verb, found.by, found.at, found.answer) == ("hold", "wanda", NOW, f"answer {KEPT + 2}")
+    assert known(RECORD.model_copy(update={"commands": ({"id": "c1", "newer": "form"},)}), "c1") is None
