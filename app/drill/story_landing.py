@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from app.drill import orchard
 from app.drill import proofs_of_landing as proofs
 from app.drill import world as names
 from app.drill.processes import StoryStopped
@@ -49,11 +50,11 @@ class Delivery:
     def push_without_a_pull(self) -> Place:
         """The second ticket, from now on: an Issue, the policy that takes it in, and a branch with work."""
         world, telling = self._world, self._story.telling
-        world.say_policy(names.POLICY_TEXT + names.ENROLS, "Take in the tickets of branches")
-        telling.remark(f"the policy now says: enroll.{_in_one_line(names.ENROLS)}")
-        number = world.open_issue(names.SECOND_TITLE, names.SECOND_BODY)
+        world.say_policy(orchard.POLICY_TEXT + orchard.ENROLS, "Take in the tickets of branches")
+        telling.remark(f"the policy now says: enroll.{_in_one_line(orchard.ENROLS)}")
+        number = world.open_issue(orchard.SECOND_TITLE, orchard.SECOND_BODY)
         self._second = place = replace(self._first, ticket=number, branch=f"ticket/{number}-press-the-cider")
-        head = world.work_by_hand(world.third, place.branch, names.SECOND_WORK, "Wash the press")
+        head = world.work_by_hand(world.third, place.branch, orchard.SECOND_WORK, "Wash the press")
         telling.remark(f"{world.third.login} pushed {head[:12]} to {place.branch} and opened no pull request")
         return place
 
@@ -98,9 +99,9 @@ class Delivery:
         """The policy that lets the App land, and the CI's results on both heads. Where the trunk stood before."""
         world, telling, observer = self._world, self._story.telling, self._observer
         since = observer.branch(names.TRUNK)
-        full = names.POLICY_TEXT.replace("mode: repair", "mode: full")
-        world.say_policy(full + names.ENROLS + names.LANDS, "Let ready tickets land")
-        telling.remark(f"the policy now says: mode: full, landing.{{{_in_one_line(names.LANDS)}}}")
+        full = orchard.POLICY_TEXT.replace("mode: repair", "mode: full")
+        world.say_policy(full + orchard.ENROLS + orchard.LANDS, "Let ready tickets land")
+        telling.remark(f"the policy now says: mode: full, landing.{{{_in_one_line(orchard.LANDS)}}}")
         telling.remark("`unguarded_base: accept` because no ruleset guards main here; otherwise nothing would land")
         heads = [observer.branch(place.branch) for place in self.places()]
         world.pass_check(*heads)

@@ -16,6 +16,7 @@ import httpx
 
 from app.drill.door import Door
 from app.drill.observer import AppIdentity, Observer
+from app.drill.orchard import CHECK_PROGRAM, POLICY_TEXT
 from app.drill.processes import StoryProcess, StoryStopped, clean_environment
 from app.drill.proof import Attempt
 from app.drill.proofs_of_landing import CI
@@ -56,37 +57,6 @@ EVENTS = [
     "push",
     "repository",
 ]
-SECOND_TITLE = "Press the cider"
-SECOND_BODY = "- [ ] Wash the press\n- [ ] Press the apples\n"
-SECOND_WORK = {"work/step-cider.txt": "Wash the press\nfinished\n"}
-POLICY_TEXT = """\
-version: 1
-mode: repair
-trunks: ["release-*"]
-release:
-  into: main
-verify:
-  - ["python3", "tools/check.py"]
-"""
-ENROLS = """\
-enroll:
-  branch: true
-"""
-LANDS = f"""\
-landing:
-  checks: [{CI}]
-  unguarded_base: accept
-"""
-CHECK_PROGRAM = '''\
-"""Every step's file must be whole: a step that was cut off in the middle is no work to build on."""
-
-import pathlib
-import sys
-
-torn = [p.name for p in pathlib.Path("work").glob("step-*.txt") if not p.read_text().endswith("finished\\n")]
-print(f"torn: {torn}" if torn else "every step is whole")
-sys.exit(1 if torn else 0)
-'''
 ISSUE_BODY = "The orchard needs these steps, in this order:\n\n" + "\n".join(f"- [ ] {step}" for step in STEPS) + "\n"
 
 QUIET_S = 0.5

@@ -1,4 +1,4 @@
-"""`push`, `adopt`, `push --rewind`: over real git, against the ledger on the server."""
+"""`push`, `adopt`, `push --rewind`, `push --rebased`: over real git, against the ledger on the server."""
 
 import json
 import subprocess
@@ -157,6 +157,20 @@ def test_rewind_puts_the_branch_back_and_keeps_the_foreign_head(world: World) ->
     assert done.json["rewound"] is True
     assert world.server_ref(HEAD_REF) == mine
     assert world.server_ref(f"refs/agent-recovery/recovered/{TICKET}/{foreign}") == foreign
+
+
+def test_rebased_work_replaces_what_is_published_where_it_is_said(world: World) -> None:
+    here = world.holder()
+    published = pushed(world, here)
+    world.git(here, "commit", "--quiet", "--amend", "--message", "made anew")
+    mine = world.git(here, "rev-parse", "HEAD")
+    refused = world.run(here, "push", "--json")
+    assert refused.code == 2
+    assert "--rebased" in refused.json["error"]["message"]
+    done = world.run(here, "push", "--rebased", "--json")
+    assert (done.code, done.json["rebased"]) == (0, True), done.err
+    assert world.server_ref(HEAD_REF) == mine
+    assert world.server_ref(f"refs/agent-recovery/recovered/{TICKET}/{published}") == published
 
 
 def test_adopt_moves_forward_to_foreign_commits_and_records_it(world: World) -> None:
