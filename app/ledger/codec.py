@@ -365,15 +365,19 @@ def _bounded(text: str) -> int:
 
 def _is_tame(value: Any) -> bool:
     """Nothing nested beyond the limit, no half of a surrogate pair in any text. Iterative, so depth cannot hurt."""
-    waiting: list[tuple[Any, int]] = [(value, 1)]
-    while waiting:
-        item, depth = waiting.pop()
+    layer, depth = [value], 1
+    while layer:
         if depth > _MAX_DEPTH:
             return False
-        if isinstance(item, dict):
-            waiting.extend((part, depth + 1) for pair in item.items() for part in pair)
-        elif isinstance(item, list):
-            waiting.extend((part, depth + 1) for part in item)
-        elif isinstance(item, str) and not item.isascii() and any("\ud800" <= c <= "\udfff" for c in item):
-            return False
+        below: list[Any] = []
+        for item in layer:
+            kind = type(item)  # of what the JSON reader made, so no class stands below these
+            if kind is dict:
+                below += item
+                below += item.values()
+            elif kind is list:
+                below += item
+            elif kind is str and not item.isascii() and any("\ud800" <= c <= "\udfff" for c in item):
+                return False
+        layer, depth = below, depth + 1
     return True
