@@ -42,9 +42,9 @@ log = structlog.get_logger()
 
 @dataclass
 class _Memory:
-    """What a repository showed. `at`: when it was last looked through, `left` whether more numbers were found than were
-    poked. `since`: pull requests untouched since then were all answered; `under`: by which rules;
-    `looked_at`: what each number was like when it was poked.
+    """What a repository showed. `at`: when it was last looked through; `left`: more numbers were found than were poked;
+    `since`: pull requests untouched since then were all answered; `under`: by which rules; `looked_at`: what each
+    number was like when it was poked.
     """
 
     label: str | None = None

@@ -171,7 +171,7 @@ class Sweeper:
         return swept.poked + await self._discovering.sweep(owner, name, swept.active)
 
     async def _changed_in(self, owner: str, name: str, places: "count[int]") -> int:
-        """What differs. What is no ticket's is looked through only where something of that differs, too, or was left."""
+        """What differs. What is no ticket's is looked through only where something of that differs or was left."""
         swept = await self._swept(owner, name, places, _to_look_at)
         if swept.policy_differs:
             await self._pokes.poke(str(RepositoryKey(f"{owner}/{name}")))
