@@ -176,7 +176,15 @@ class Lander:
             return NotSent(permit)
         if issue.state == "OPEN":
             await view.repo.close_issue(number)
+        await self._tell_waiting(view)
         return Made(permit, number)
+
+    async def _tell_waiting(self, view: View) -> None:
+        """Tickets whose Issues waited for this one may land now, and no event of theirs says so."""
+        around = view.observation.around
+        waiting = (*around.blocking, *([around.parent] if around.parent is not None else []))
+        here = [one.number for one in waiting if one.is_open and one.repository is None]
+        await self._pokes.poke(*(str(TicketKey(view.repo.full_name, number)) for number in here))
 
 
 def _result(permit: Permit, step: Next, view: View) -> Result:

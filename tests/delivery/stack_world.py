@@ -104,8 +104,10 @@ class Stack:
             await made.add(world.ticket if number == 0 else None)
         return made
 
-    async def add(self, ticket: int | None = None, *, pins: bool = True) -> Storey:
-        """One more ticket on top. `pins`: whether its agent says what it is stacked on."""
+    async def add(self, ticket: int | None = None, *, pins: bool = True, apart: bool = False) -> Storey:
+        """One more ticket on top. `pins`: whether its agent says what it is stacked on. `apart`: it is begun at the
+        trunk.
+        """
         world = self.world
         if ticket is None:
             title = f"Storey {len(self.storeys) + 1} does not fix #13, fixes #13"
@@ -115,7 +117,7 @@ class Stack:
         shown = EvidenceRequest(key=secrets.token_hex(8), seq=1, head_sha=grant.head_sha, clean=True)
         await self.controller.evidence(*AT, ticket, claims_of(grant), shown)
         made = Storey(world, self.controller, world.agent(grant), ticket)
-        if self.storeys:
+        if self.storeys and not apart:
             below = self.storeys[-1]
             sha = world.head(below.branch)
             world.git(made.agent.folder, "fetch", "-q", "origin")
@@ -126,9 +128,12 @@ class Stack:
         self.storeys.append(made)
         return made
 
-    async def run(self, rounds: int = 40) -> list[str]:
-        """Rounds for whoever is poked or asked for another look, until nobody is; how each ended."""
-        due = {str(TicketKey(REPO, one.ticket)): 0.0 for one in self.storeys}
+    async def run(self, rounds: int = 40, *, only: Storey | None = None) -> list[str]:
+        """Rounds for whoever is poked or asked for another look, until nobody is; how each ended. They begin with all
+        tickets, or with one.
+        """
+        await self.world.poked()
+        due = {str(TicketKey(REPO, one.ticket)): 0.0 for one in self.storeys if only in (None, one)}
         told = []
         for _ in range(rounds):
             if not due:

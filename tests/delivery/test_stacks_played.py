@@ -169,3 +169,19 @@ async def test_a_native_stack_on_a_tickets_branch_keeps_its_base_and_the_branch(
 
 def edits_of_pulls(world: LoopWorld, since: int) -> list[str]:
     return [write for write in world.writes(since) if write.startswith("PATCH") and "/pulls/" in write]
+
+
+async def test_a_ticket_lands_as_soon_as_the_issue_it_waited_for_is_closed(world: LoopWorld) -> None:
+    stack = await Stack.of(world, 1)
+    (first,) = stack.storeys
+    second = await stack.add(apart=True)
+    database_id = world.get(f"issues/{first.ticket}")["id"]
+    path = f"/repos/{REPO}/issues/{second.ticket}/dependencies/blocked_by"
+    world.http.post(path, json={"issue_id": database_id}).raise_for_status()
+    await second.say("ready")
+    await stack.run()
+    assert not second.pull()["merged"]
+    assert len(world.comments(second.pull()["number"], "he Issue is blocked by")) == 1
+    await first.say("ready")
+    await stack.run(only=first)
+    assert [one.issue() for one in stack.storeys] == [("closed", "completed")] * 2
