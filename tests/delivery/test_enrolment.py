@@ -9,6 +9,7 @@ from loop_world import REPO, LoopWorld, claims_of
 from app.domain.agent_api import ClaimRequest
 from app.domain.handoff_marker import marker_of
 from app.domain.keys import TicketKey
+from app.ledger.moving import Mover
 
 BY_BRANCH = "version: 1\nmode: repair\ntrunks: [release-*]\nenroll:\n  branch: true\n"
 
@@ -210,19 +211,62 @@ async def test_closing_the_issue_ends_a_passive_ticket(world: LoopWorld) -> None
     await _fixed(world, given, number)
 
 
-async def test_a_birth_that_was_cut_off_is_finished_by_whoever_looks_next(world: LoopWorld) -> None:
+UPDATE = {"operation": "UpdateRefs", "kind": "graphql"}
+FAULTS = [
+    ("the birth's answer is lost", "drop_after", UPDATE, 1),
+    ("the birth does not reach GitHub", "drop_before", UPDATE, 1),
+    ("the permits' answer is lost", "drop_after", UPDATE, 2),
+    ("the PR's answer is lost", "drop_after", {"path_regex": "/pulls$", "method": "POST"}, 1),
+    ("the PR is refused for now", "status", {"path_regex": "/pulls$", "method": "POST"}, 1),
+    ("the check-run's answer is lost", "drop_after", {"path_regex": "/check-runs$", "method": "POST"}, 1),
+]
+
+
+@pytest.mark.parametrize(("kind", "match", "nth"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS])
+async def test_whatever_is_lost_while_a_ticket_is_taken_in_there_is_one_of_each(
+    world: LoopWorld, monkeypatch: pytest.MonkeyPatch, kind: str, match: dict[str, str], nth: int
+) -> None:
+    async def at_once(mover: Mover, number: int) -> None:
+        return None
+
+    monkeypatch.setattr(Mover, "_pause", at_once)
     given = Enrolled(world)
     number = given.issue()
-    given.work(f"{number}-pears")
-    controller = world.controller()
-    world.emulator.fault("status", match={"path_regex": "pulls$", "method": "POST"}, times=1, code=500)
-    await controller.round(TicketKey(REPO, number))
+    sha = given.work(f"{number}-pears")
+    extra = {"code": 500} if kind == "status" else {}
+    world.emulator.fault(kind, match=match, times=1, nth=nth, **extra)
+    # The first replica is never heard of again: a fresh one takes over what it left.
+    await world.controller().round(TicketKey(REPO, number))
     world.emulator.clear_faults()
-    world.emulator.advance(300)
-    replica = world.controller()
-    await given.settle(replica, number)
-    assert len(given.pulls(f"{number}-pears")) == 1
+    world.emulator.advance(600)
+    await given.settle(world.controller(), number)
+    (pull,) = given.pulls(f"{number}-pears")
+    assert len(world.comments(pull["number"], marker_of(number))) == 1
+    assert {verdict for _, verdict in given.verdicts(sha)} == {"action_required"}
+    assert given.ledger(number, "done") is None
     await _fixed(world, given, number)
+
+
+async def test_what_is_no_drift_costs_lists_and_no_look(world: LoopWorld) -> None:
+    """A hundred labelled Issues without a branch, and three with one that is not begun."""
+    given = Enrolled(world)
+    numbers = [given.issue(f"Issue {n}") for n in range(100)]
+    for number in numbers[:3]:
+        given.branch(f"{number}-begun")
+    controller = world.controller()
+    await controller.start_up()
+    assert {f"{REPO}#{number}" for number in numbers[:3]} <= set(await world.poked())
+    mark = world.requested()
+    world.emulator.advance(300)
+    await controller.look_at_repository("acme", "shop")
+    assert await world.poked() == []
+    asked = [r for r in world.emulator.requests(mark) if str(r["identity"]).startswith("app:")]
+    assert len(asked) <= 12
+    # One of them gets work: it alone is looked at.
+    given.commit(f"{numbers[1]}-begun")
+    await controller.look_at_repository("acme", "shop")
+    assert await world.poked() == [f"{REPO}#{numbers[1]}"]
+    assert world.writes(mark) in ([], [f"POST /repos/{REPO}/check-runs"])
 
 
 async def test_a_claim_of_an_enrolled_issue_without_work_is_an_ordinary_claim(world: LoopWorld) -> None:
