@@ -17,7 +17,7 @@ from app.domain.drafts import decide_draft
 from app.domain.effect_report import settling
 from app.domain.external_id import parse
 from app.domain.fence_commit import MERGES, to_restore
-from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered, Unheld, shown_head
+from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered, Unheld, is_passive, shown_head
 from app.domain.handoff_marker import marker_of
 from app.domain.landing_tail import tail
 from app.domain.lease import liveness, past
@@ -183,10 +183,11 @@ def _results(s: Situation) -> Iterator[NoteResults]:
 
 
 def _pull(s: Situation) -> Iterator[CreatePull | ReopenPull | PullIsOpen | PullIsClosed | AskAboutPull | Wait]:
-    work = s.record.work
+    work, pull = s.record.work, ticket_pull(s.record, s.observation)
     if work is None or (isinstance(s.head, NothingPublished) and not isinstance(s.head, Unheld)):
+        if is_passive(s.record) and pull is not None and pull.state == "CLOSED":
+            yield PullIsClosed(pull.number, "it was closed with its branch, which nobody holds: people's decision")
         return
-    pull = ticket_pull(s.record, s.observation)
     to_reopen = s.record.projections.reopen_pr
     if pull is not None and pull.state == "OPEN":
         at = s.record.projections
