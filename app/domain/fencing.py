@@ -80,6 +80,9 @@ def head_of(record: Record, observation: Observation, relation: Relation | None)
         if is_passive(record) and branch is not None:
             return Unheld(branch.sha)
         return NothingPublished(branch.sha if branch else None)
+    if is_passive(record) and (branch is None or (branch.sha != published.sha and relation is not Relation.ON_TOP)):
+        # What a person accepted of a branch that no agent ever held stays that person's to take back.
+        return Unheld(branch.sha) if branch is not None else NothingPublished(None)
     if branch is None:
         return Tampered(published.sha, None)
     if branch.sha == published.sha:

@@ -21,7 +21,7 @@ from app.domain.outcome import Blocked, Code
 from app.domain.plain_text import cut, one_line
 from app.domain.policy import Mode, Policy
 from app.domain.pull_acts import latest
-from app.domain.record import FINISHED, TERMINAL, AskedToLand, Attempts, Intent, Published, Record
+from app.domain.record import ACCEPTED, FINISHED, TERMINAL, AskedToLand, Attempts, Intent, Published, Record
 from app.domain.refs import Place
 from app.domain.returning import may_return
 from app.domain.secret_shapes import redact
@@ -196,8 +196,8 @@ def land(g: Grounds, *, by: str, sha: str) -> Heard | Blocked:
 
 
 def accept(g: Grounds, *, by: str, sha: str) -> Heard | Blocked:
-    """A head that somebody else pushed counts as published. What was said and checked of the one before is not said of
-    this one.
+    """A head that somebody else pushed counts as published: under the present lease, or, where nobody holds the ticket,
+    until somebody does. What was said and checked of the one before is not said of this one.
     """
     record, head = g.record, g.head
     if (stop := _over(record) or _held(record) or _merged(g)) is not None:
@@ -213,14 +213,11 @@ def accept(g: Grounds, *, by: str, sha: str) -> Heard | Blocked:
     if sha in record.burned_shas:
         reason = f"{sha[:12]} was withdrawn and is never published again"
         return Blocked(Code.FORBIDDEN, reason, "commit anew on top of it")
-    under = record.lease or record.published
-    if under is None:
-        reason = "nobody ever held the ticket, so there is nothing that the commits could count for"
-        return Blocked(Code.NOT_PUBLISHED, reason, f"an agent claims it: `agent-recovery recover {record.ticket_id}`")
+    generation, nonce = record.identity or (record.generation, ACCEPTED)
     status = "working" if record.status in ("ready", "waiting") else record.status
     after = record.model_copy(
         update={
-            "published": Published(sha=sha, generation=under.generation, nonce=under.nonce),
+            "published": Published(sha=sha, generation=generation, nonce=nonce),
             "status": status,
             "intent": Intent(by=by, at=g.now),
         }

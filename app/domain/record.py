@@ -71,6 +71,10 @@ class Lease(Stored):
     renewals_seen: int = 0
 
 
+ACCEPTED = "accepted-by-a-person"
+"""Stands in the place of a nonce where a person's word made a head count and nobody held the ticket."""
+
+
 class Published(Stored):
     """The head of the ticket branch as the holder pushed it. Counts only under the head's own fencing identity."""
 
@@ -373,9 +377,11 @@ class Record(Stored):
 
     @property
     def published_now(self) -> Published | None:
-        """`published`, if it was written under the present fencing identity."""
-        p = self.published
-        return p if p is not None and (p.generation, p.nonce) == self.identity else None
+        """`published`, if it was written under the present fencing identity; where nobody holds the ticket, if a person
+        accepted it since the last one did.
+        """
+        p, now = self.published, self.identity or (self.generation, ACCEPTED)
+        return p if p is not None and (p.generation, p.nonce) == now else None
 
     @property
     def branch(self) -> str | None:

@@ -48,7 +48,7 @@ def verdict_on(
             "Not fenced: pushed by somebody who does not hold the ticket",
             f"Commit {head.head} is on the branch, but the holder of generation {record.generation} did not publish "
             "it, so it does not count.\n\nThe holder runs `agent-recovery push --rewind` to put the branch back, or "
-            f"`agent-recovery adopt {head.head}` to take the commits over.",
+            f"`agent-recovery adopt {head.head}` to take the commits over. {_accepting(record, head.head)}",
         )
     if isinstance(head, Unheld):
         return Verdict(
@@ -56,7 +56,8 @@ def verdict_on(
             "Not fenced: nobody ever held the ticket",
             f"Commit {head.head} is on the ticket's branch. No agent claimed the ticket, so nobody published it under "
             "a lease, and the App does not land it.\n\nAn agent takes the work over with `agent-recovery recover "
-            f"{record.ticket_id}` and then `agent-recovery adopt {head.head}`; from then on it counts.",
+            f"{record.ticket_id}` and then `agent-recovery adopt {head.head}`; from then on it counts. "
+            f"{_accepting(record, head.head)}",
         )
     if not isinstance(head, AtPublished):
         return Verdict(None, "Waiting for a published head", "The ticket's branch has no published head at the moment.")
@@ -76,6 +77,13 @@ def verdict_on(
         )
     if record.status in FINISHED:
         return _finished(record, head)
+    if head.fenced and record.lease is None:
+        return Verdict(
+            "success",
+            "Accepted by a person",
+            f"Commit {head.sha} counts at a person's word; nobody holds the ticket."
+            + _validations(record, head.sha, observation),
+        )
     if head.fenced:
         return Verdict(
             "success",
@@ -97,6 +105,13 @@ def verdict_on(
 def _without_drafts(record: Record) -> str:
     said = record.projections.drafting.unsupported and record.status != "ready"
     return f"\n\nThis is work in progress: {NO_DRAFTS}." if said else ""
+
+
+def _accepting(record: Record, sha: str) -> str:
+    return (
+        "Or a person accepts the commit at the operator's terminal: "
+        f"`agent-recovery accept OWNER/NAME {sha} --ticket {record.ticket_id} --by LOGIN`."
+    )
 
 
 def _validations(record: Record, sha: str, observation: Observation) -> str:

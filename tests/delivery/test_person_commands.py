@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from enrolled_world import LABEL, Enrolled
 from landing_world import Landing
 from loop_world import REPO, LoopWorld
 
+from app.domain.keys import TicketKey
 from app.domain.outcome import Refused
 
 if TYPE_CHECKING:
@@ -131,3 +133,35 @@ async def test_a_call_that_names_nothing_ends_with_2(world: LoopWorld, terminal:
     ):
         assert said.code == 2
         assert said.json["error"]["next_action"]
+
+
+async def test_a_ticket_that_nobody_claimed_lands_at_a_persons_word_alone(world: LoopWorld, terminal: Terminal) -> None:
+    people = Enrolled(world, f"{LANDS}enroll:\n  label: {LABEL}\n")
+    number, controller = people.issue(), world.controller()
+    branch = f"ticket/{number}"
+    head = people.work(branch)
+    key = TicketKey(REPO, number)
+
+    async def settle() -> None:
+        for _ in range(8):
+            ended = await controller.round(key)
+            if ended.again_at is None:
+                return
+            world.emulator.advance(max(ended.again_at.timestamp() - world.emulator.now(), 0) + 1)
+
+    await settle()
+    refused = await terminal.say("land", head, ticket=str(number))
+    assert (refused.code, refused.json["error"]["code"]) == (2, "not_published")
+    accepted = await terminal.say("accept", head, ticket=str(number))
+    assert (accepted.code, accepted.json["published"]) == (0, head)
+    await settle()
+    (run,) = world.check_runs(head)
+    assert (run["conclusion"], run["output"]["title"]) == ("success", "Accepted by a person")
+    assert (await terminal.say("hold", ticket=str(number))).json["status"] == "held"
+    assert (await terminal.say("unhold", ticket=str(number))).json["status"] == "unclaimed"
+    assert (await terminal.say("land", head, ticket=str(number))).code == 0
+    await settle()
+    (pull,) = people.pulls(branch)
+    assert pull["merged_at"] is not None
+    assert world.get(f"issues/{number}")["state"] == "closed"
+    assert world.get(f"git/matching-refs/agent-recovery/done/{number}")

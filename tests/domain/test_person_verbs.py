@@ -12,7 +12,7 @@ from app.domain import gates, person_verbs
 from app.domain.command_noted import KEPT, command, known, noted
 from app.domain.effect import Effect
 from app.domain.fence import present_lease
-from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
+from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Relation, Tampered, Unheld, head_of
 from app.domain.observation import Branch, Issue, Observation, Pull
 from app.domain.outcome import Blocked, Code
 from app.domain.person_verbs import (
@@ -31,6 +31,7 @@ from app.domain.person_verbs import (
 from app.domain.policy import Mode, Policy
 from app.domain.pull_acts import Act
 from app.domain.record import (
+    ACCEPTED,
     AskedToLand,
     Attempts,
     Held,
@@ -309,8 +310,21 @@ def test_an_accepted_head_counts_under_the_lease_and_nothing_that_was_checked_be
     assert (after.status, after.landing.asked) == ("working", None)
     assert [v.state for v in shown(checked, present(checked, S, SEEN.around))] == ["passed"]
     assert [v.state for v in shown(after, present(after, X, SEEN.around))] == ["not run"]
-    unheld = _heard(accept(_grounds(_record(lease=None, status="unclaimed"), Foreign(S, X)), by="wanda", sha=X))
-    assert (unheld.published, unheld.published_now) == (Published(sha=X, generation=3, nonce="n"), None)
+
+
+@pytest.mark.parametrize("generation", [0, 3])
+def test_a_head_that_a_person_accepts_while_nobody_holds_the_ticket_counts_until_somebody_does(generation: int) -> None:
+    free = _record(lease=None, status="unclaimed", generation=generation, published=None)
+    after = _heard(accept(_grounds(free, NothingPublished(X)), by="wanda", sha=X))
+    assert after.published == after.published_now == Published(sha=X, generation=generation, nonce=ACCEPTED)
+    stands = replace(SEEN, branches=(Branch("ticket/42", X),))
+    assert head_of(after, stands, None) == AtPublished(X, True)
+    taken = after.model_copy(update={"lease": LEASE, "generation": 4})
+    assert head_of(taken, stands, None) == AtPublished(X, False)
+    moved = replace(SEEN, branches=(Branch("ticket/42", S),))
+    elsewhere = Unheld(S) if generation == 0 else Tampered(X, S)
+    assert head_of(after, moved, Relation.ELSEWHERE) == elsewhere
+    assert isinstance(land(_grounds(after, AtPublished(X, True)), by="wanda", sha=X), Heard)
 
 
 @pytest.mark.parametrize(
@@ -322,7 +336,6 @@ def test_an_accepted_head_counts_under_the_lease_and_nothing_that_was_checked_be
         (RECORD, AtPublished(S, True), X, Code.BRANCH_MOVED),
         (_record(burned_shas=(X,)), Foreign(S, X), X, Code.FORBIDDEN),
         (_record(burned_shas=(S,)), AtPublished(S, False), S, Code.BRANCH_MOVED),
-        (_record(lease=None, published=None), NothingPublished(X), X, Code.NOT_PUBLISHED),
     ],
 )
 def test_only_the_present_head_that_contains_what_was_published_is_accepted(
