@@ -13,11 +13,10 @@ from app.controller.controller import Controller
 from app.controller.database import Database
 from app.controller.keyring import Keyring
 from app.controller.pokes import PokeStore
-from app.domain.agent_api import ClaimRequest, EvidenceRequest
+from app.domain.agent_api import ClaimRequest
 from app.domain.checkpoint import Checkpoint, Step
 from app.domain.keys import TicketKey, parse_key
 from app.domain.record import Published
-from app.domain.token import Claims, read
 from app.emulator.inprocess import URL, InProcess
 from app.github.client import GitHub
 from app.github.clock import GitHubClock
@@ -116,15 +115,11 @@ class ManyTickets:
         ticket = int(made.raise_for_status().json()["number"])
         request = ClaimRequest(claim_id=secrets.token_hex(8), observed_generation=0, holder="agent")
         grant = await self.controller.claim(*AT, ticket, request, "wanda")
-        claims = read(grant.lease_token)
-        assert isinstance(claims, Claims)
-        evidence = EvidenceRequest(key=secrets.token_hex(8), seq=1, head_sha=grant.head_sha, clean=True)
-        await self.controller.evidence(*AT, ticket, claims, evidence)
         await self._publish(ticket, grant.branch, f"{ticket}.txt")
         return ticket
 
     async def _publish(self, ticket: int, branch: str, file: str) -> None:
-        """What a fenced push and a checkpoint of the holder make of the ledger and the branch."""
+        """What the holder's evidence, fenced push and checkpoint make of the ledger and the branch."""
         view = await self.controller._views.look(*AT, ticket)
         standing, lease = view.standing, view.record.lease if view.record else None
         assert standing is not None
