@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import delete
+from sqlalchemy import Table, delete
 
 from app.controller.controller import Controller
 from app.controller.database import Database
 from app.controller.keyring import Keyring
 from app.controller.pokes import PokeStore
-from app.controller.tables import sweep_marks, swept
+from app.controller.tables import pokes, sweep_marks, swept
 from app.emulator.acts.issues import close_issue, edit_text, open_issue
 from app.emulator.acts.pulls import find_head, open_pull
 from app.emulator.acts.refs import commit_files
@@ -48,6 +48,8 @@ class Crowd:
 
     async def __aenter__(self) -> Self:
         await self.emulated.__aenter__()
+        # Far from any six hours' turn, at which what is of nobody is looked through again.
+        await self.emulated.control("POST", "/clock", set="2026-11-30T13:00:00Z")
         await self.emulated.control("POST", "/orgs", login="acme")
         await self.emulated.control("POST", "/users", login="wanda")
         files = {"README.md": "shop\n", ".github/agent-recovery.yml": POLICY}
@@ -202,14 +204,17 @@ class Crowd:
             ran.append((poke.key, again is not None))
         return ran
 
-    async def forget(self) -> None:
-        """Drop every due key."""
-        await self.due()
+    def forget(self) -> None:
+        """Drop every key, due or not."""
+        self._empty(pokes)
 
     def forget_everything(self) -> None:
         """Lose the service's memory of sweeps."""
+        self._empty(swept, sweep_marks)
+
+    def _empty(self, *tables: Table) -> None:
         with self.database._engine.begin() as connection:
-            for table in (swept, sweep_marks):
+            for table in tables:
                 connection.execute(delete(table))
 
     def plain_issue(self, title: str) -> int:
