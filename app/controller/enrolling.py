@@ -25,6 +25,7 @@ from app.domain.enrolment import Enrolled, NotEnrolled, enrolment
 from app.domain.external_id import parse
 from app.domain.missing_pull import Found, LeftAlone, NoTicket, NotStarted, Rebuilt, ToCompare, Uncertain, rebuild
 from app.domain.observation import Branch
+from app.domain.others_check import NO_TICKET, OTHERS_ID
 from app.domain.policy import Mode, Policy
 from app.domain.record import Record, Work
 from app.domain.ticket_id import Child, number_of
@@ -38,6 +39,10 @@ MOST_QUESTIONS = 8
 """Rounds of comparisons in one look. Each is asked because of what the one before showed."""
 
 log = structlog.get_logger()
+
+
+class _Nothing(Ended):
+    """There is nothing to take into care."""
 
 
 class Enrolling:
@@ -66,18 +71,20 @@ class Enrolling:
         if isinstance(allowed, NotEnrolled):
             await _show_that_it_is_none(view)
             return Ended(None, f"not a ticket any more: {allowed.reason}")
-        work, pull = standing.record.work, standing.record.projections.pr_number
-        if work is None or (view.observation.branch(work.branch) is None and pull is None):
-            return await self._begun(view, standing, policy)
-        return None
+        work = standing.record.work
+        if work is not None and view.observation.branch(work.branch) is not None:
+            return None
+        ended = await self._begun(view, standing, policy)
+        # Nothing else was found: that its branch is gone is noted like any other happening.
+        return None if work is not None and isinstance(ended, _Nothing) else ended
 
     async def _begun(self, view: View, standing: Standing | None, policy: Policy) -> Ended | Again:
         allowed = enrolment(view.observation, policy)
         if isinstance(allowed, NotEnrolled):
-            return Ended(None, f"not a ticket: {allowed.reason}")
+            return _Nothing(None, f"not a ticket: {allowed.reason}")
         found = await self.find(view, policy)
         if isinstance(found, NotStarted | NoTicket | LeftAlone):
-            return Ended(None, f"nothing to do: {found.reason}")
+            return _Nothing(None, f"nothing to do: {found.reason}")
         if not isinstance(found, Rebuilt):
             assert isinstance(found, Uncertain)
             await self._reporter.tell_missing_pull(view, found)
@@ -139,17 +146,18 @@ def is_the_loops(view: View) -> bool:
 
 
 async def _show_that_it_is_none(view: View) -> None:
-    """Its check stands in nobody's way any more; set to a value, so a late one is put right by the next look."""
-    title = "Not an agent ticket any more"
+    """Its check stands in nobody's way any more, and is no ticket's; set to a value, so a late one is put right by the
+    next look.
+    """
     for run in view.observation.check_runs:
         ours = any((p.ticket, p.generation) == (view.ticket, 0) for p in parse(run.external_id)[:1])
-        if ours and (run.conclusion, run.title) != ("success", title):
+        if ours:
             shown = CheckRunWrite(
                 head_sha=run.sha,
                 status="completed",
                 conclusion="success",
-                external_id=run.external_id,
-                title=title,
+                external_id=OTHERS_ID,
+                title=NO_TICKET,
                 summary=f"Issue #{view.ticket} was a ticket because of its label or branch, and is none now. Nobody "
                 "ever claimed it, so Agent Recovery does nothing more here.",
                 completed_at=view.now,

@@ -23,6 +23,7 @@ from app.domain.verdict import Verdict
 
 OTHERS_ID = "not-a-ticket"
 """The `external_id` of these runs: no ticket's, so no witness of any ledger."""
+NO_TICKET = "Not an agent ticket"
 ONLY_RELEASES = "Only releases go into this branch"
 _NAMED = 20
 
@@ -116,7 +117,7 @@ def trespassing_verdict(numbers: Sequence[int], into: str) -> Verdict:
 def _nothing(pulls: Sequence[OpenPull]) -> tuple[Literal["success"], str, str]:
     return (
         "success",
-        "Not an agent ticket",
+        NO_TICKET,
         f"Agent Recovery has no part in {_named(pulls)}: it says nothing about the work and changes nothing here.",
     )
 

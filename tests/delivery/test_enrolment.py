@@ -2,6 +2,8 @@
 not certain; and a second round that writes nothing.
 """
 
+from pathlib import Path
+
 import pytest
 from enrolled_world import LABEL, POLICY, Enrolled
 from loop_world import REPO, LoopWorld, claims_of
@@ -9,7 +11,10 @@ from loop_world import REPO, LoopWorld, claims_of
 from app.domain.agent_api import ClaimRequest
 from app.domain.handoff_marker import marker_of
 from app.domain.keys import TicketKey
+from app.drill.audit.audit import audit
+from app.drill.audit.reading import Reader
 from app.ledger.moving import Mover
+from app.ledger.seals import PublicKeys
 
 BY_BRANCH = "version: 1\nmode: repair\ntrunks: [release-*]\nenroll:\n  branch: true\n"
 
@@ -174,7 +179,7 @@ async def test_an_agent_takes_a_passive_ticket_over_with_its_branch_and_pr(world
 
 
 @pytest.mark.parametrize("deed", ["label removed", "branch gone"])
-async def test_what_enrolled_it_is_gone(world: LoopWorld, deed: str) -> None:
+async def test_what_enrolled_it_is_gone(world: LoopWorld, tmp_path: Path, deed: str) -> None:
     given = Enrolled(world)
     number = given.issue()
     given.work(f"{number}-pears")
@@ -190,12 +195,19 @@ async def test_what_enrolled_it_is_gone(world: LoopWorld, deed: str) -> None:
     assert world.head(f"{number}-pears") == (
         None if deed == "branch gone" else given.pulls(f"{number}-pears")[0]["head"]["sha"]
     )
-    assert not [w for w in world.writes(before) if "git" in w or "UpdateRefs" in w]
+    # That the PR went with its branch is noted in the ledger; else nothing is.
+    noted = [w for w in world.writes(before) if "UpdateRefs" in w]
+    assert len(noted) == (1 if deed == "branch gone" else 0)
     if deed == "label removed":
         assert {conclusion for _, conclusion in given.verdicts(given.pulls(f"{number}-pears")[0]["head"]["sha"])} == {
             "success"
         }
     await _fixed(world, given, number)
+    # An independent reader finds nothing that contradicts the ledger.
+    reader = Reader(api_url=world.emulator.url, repository=REPO, token=world.token, app="agent-recovery")
+    keys = PublicKeys.from_base64(world.keys.public_keys_base64())
+    found = audit(reader, tmp_path / "mirror.git", token=world.token, keys=keys)
+    assert [lie for one in found for lie in one.lies] == []
 
 
 async def test_closing_the_issue_ends_a_passive_ticket(world: LoopWorld) -> None:
