@@ -70,13 +70,15 @@ class Proposing:
         if label is not None and label.casefold() not in {known.casefold() for known in labels}:
             raise Refused(_blocked(f"the repository has no label {label!r}", "create it, or choose one that it has"))
         standing = await repo.find_pulls(BRANCH, seen.default_branch, "open")
+        try:
+            made = proposed_policy(branches, labels, seen.default_branch, mode=mode, label=label, schema_url=schema_url)
+        except ValueError:
+            raise Refused(_blocked(f"no policy can name the label {label!r}", "choose another label")) from None
         return Proposal(
             repository=repo.full_name,
             default_branch=seen.default_branch,
             default_head=seen.default_head,
-            proposed=proposed_policy(
-                branches, labels, seen.default_branch, mode=mode, label=label, schema_url=schema_url
-            ),
+            proposed=made,
             existing=seen.policy_text,
             pull=standing[0] if standing else None,
         )

@@ -5,6 +5,7 @@ only as counts, out of a fixed list, or quoted.
 """
 
 import json
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from app.domain.policy import Mode, Policy
 from app.domain.policy_text import read_policy
 from app.domain.trunks import is_trunk
 
+_LINE_ENDS = re.compile("[\x85\u2028\u2029\ufeff]")
 BRANCH = "agent-recovery/init"
 """The branch of the pull request that proposes a policy."""
 FAMILIES = (
@@ -57,7 +59,7 @@ def proposed_policy(
     likely = next((name for name in LABELS if name in present), None)
     text = _text(trunks, mode, label, likely, schema_url)
     reading = read_policy(text)
-    if reading.policy is None or reading.problems or reading.clamps:
+    if reading.policy is None or reading.problems or reading.clamps or reading.policy.enroll.label != label:
         raise ValueError(f"the proposal is no policy: {reading.problems or reading.clamps}")
     return Proposed(text, trunks, likely)
 
@@ -88,7 +90,7 @@ def _text(
         "# An Issue becomes a ticket when an agent claims it; where this is set, by a label or a branch too.",
     ]
     if label is not None:
-        lines += ["enroll:", f"  label: {json.dumps(label, ensure_ascii=False)}"]
+        lines += ["enroll:", f"  label: {_quoted(label)}"]
     else:
         lines += ["# enroll:", f"#   label: {likely or 'agent'}", "#   branch: true  # branches such as ticket/42"]
     lines += [
@@ -99,6 +101,12 @@ def _text(
         "",
     ]
     return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    """The text as YAML's double quotes carry it; what YAML takes for the end of a line is escaped."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _LINE_ENDS.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
 
 def _matches(count: int) -> str:

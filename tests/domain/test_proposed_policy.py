@@ -1,7 +1,7 @@
 """The policy that init proposes: valid whatever the repository's names are, and nothing of a stranger's unquoted."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.domain.policy import Mode, Policy
@@ -46,6 +46,8 @@ def test_the_first_line_tells_editors_where_the_schema_is() -> None:
     assert first == "# yaml-language-server: $schema=https://recovery.example.com/schema/policy.json"
 
 
+@example(label="\x85", branches=[])
+@example(label="a\u2028b", branches=[])
 @given(label=st.text(min_size=1, max_size=255), branches=st.lists(st.text(max_size=40), max_size=5))
 def test_any_label_and_any_branch_give_the_policy_that_is_meant(label: str, branches: list[str]) -> None:
     try:
