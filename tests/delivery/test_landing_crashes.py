@@ -53,8 +53,8 @@ def _chosen(story: str, calls: list[Call]) -> Iterator[tuple[str, int]]:
 
 def _judged(state: EndState, kind: str, call: Call) -> EndState:
     if kind in ("very late", "paused") and call.name == "POST check-runs":
-        # It comes when another stands already and cannot be deleted: it must say the same as that one.
-        return replace(state, doubled_check_runs=state.doubled_check_runs - 1)
+        # It may come when another stands already and cannot be deleted: it must say the same as that one.
+        return replace(state, doubled_check_runs=max(state.doubled_check_runs - 1, 0))
     return state
 
 

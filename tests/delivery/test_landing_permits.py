@@ -147,11 +147,6 @@ MOVED = {"sha": OTHER, "head_after": OTHER}
             ForgetRefusals,
         ),
         ((permit("base_edit", Target(number=57, base="x"), state="blocked", unanswered=True),), {}, ForgetRefusals),
-        (
-            (permit(state="blocked", reason="Changes must be made through the merge queue", refused_at=NOW),),
-            {},
-            ForgetRefusals,
-        ),
     ],
 )
 def test_what_comes_next(permits: tuple[Permit, ...], changes: dict[str, Any], wanted: type) -> None:
