@@ -3,7 +3,7 @@
 Such an Issue gets a ledger only when something has to be written down: its branch has work, and what speaks for it says
 with one voice where that goes (`domain/missing_pull.py`). The ledger is born without a holder (the ownership protocol,
 R10) and with the branch and trunk that were found; from then on the ticket is decided about as any other. Nobody
-published anything under a lease, so the record's `published` stays empty: the head is shown as unfenced, and nothing is
+published anything under a lease, so the record's `published` is empty: the head is shown as unfenced, and nothing is
 put back or landed, until an agent claims the ticket or a person accepts the commit.
 
 What if the birth happened and we did not hear: the ledger's `write` says so (R8), and an unfinished one is finished by
@@ -203,5 +203,6 @@ def _taken_in(view: View, before: Record, found: Rebuilt) -> Record:
     )
     work = Work(branch=found.branch, trunk=found.trunk, base_sha=found.base_sha)
     projections = before.projections.model_copy(update={"pr_number": found.pull})
-    record = before.model_copy(update={"work": work, "projections": projections})
+    # A commit that a person accepted was another branch's.
+    record = before.model_copy(update={"work": work, "projections": projections, "published": None})
     return record.model_copy(update={"checkpoint": derived(record, checkpoint, now=view.now)})

@@ -193,6 +193,7 @@ class Play:
     def _routed(self) -> list[str]:
         self.emulator.flush()
         heard = self.emulator.deliveries()[self._heard :]
+        self._heard += len(heard)
         routed = [keys_of(d["event"], d["payload"], own_app_id=self.world.app["id"]) for d in heard]
         keys = [key for route in routed if isinstance(route, Poked) for key in route.keys]
         return list(dict.fromkeys(keys))
@@ -223,6 +224,11 @@ class Play:
         if isinstance(key, RepositoryKey):
             return await self.controller.look_at_repository(*AT)
         return Ended(None, "nothing of its own")
+
+    async def hear(self) -> None:
+        """What GitHub says of all that was done meanwhile, the loop's own deeds too."""
+        await self.world.pokes.poke(*self._routed())
+        await self.drain()
 
     async def _forget_pokes(self) -> None:
         """Whatever the deeds themselves poked is lost."""
@@ -740,6 +746,7 @@ async def play_all(play: Play, trigger: str) -> Played:
             faults[name] = _shown(fault)
         else:
             faults[name] = None
+    await play.hear()
     before = play.world.requested()
     play.controller = play.world.controller()
     if trigger == "agent call":
