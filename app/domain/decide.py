@@ -81,7 +81,8 @@ def decide(s: Situation) -> Plan:
     if excluded is not None:
         return (excluded,)
     planned = tuple(_unless_refused(s, a) if isinstance(a, Guarded) else a for a in rules)
-    stale = tuple(p for p in s.record.open if p.state == "blocked" and (p.kind, p.target) not in wanted)
+    others = (p for p in s.record.open if p.state == "blocked" and (p.kind, p.target) not in wanted)
+    stale = tuple(p for p in others if not landing_steps.still_told(s, p))
     if stale and _over_by_a_person(s) is None and not isinstance(s.head, Tampered):
         return (ForgetRefusals(stale, "what GitHub refused is not wanted any more"), *planned)
     return planned

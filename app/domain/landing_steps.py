@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
 from app.domain.branch_updated import updates_asked
-from app.domain.fence_commit import may_still_merge
+from app.domain.fence_commit import MERGES, may_still_merge
 from app.domain.fencing import AtPublished, Foreign
 from app.domain.landing import Behind, Land, NotYet, Queue, action_of, decide_landing
 from app.domain.landing_blocker import BlockerCode
 from app.domain.landing_of_pull import MERGEABLE_AGAIN
+from app.domain.merge_next import says_queue
 from app.domain.permits import RETRY_AFTER
 from app.domain.plan import (
     Action,
@@ -37,6 +38,8 @@ UPDATE_EVERY = timedelta(minutes=1)
 """How long an update that GitHub took on is waited for before it is asked for again."""
 UPDATE_FORGOTTEN = timedelta(minutes=15)
 """After which nobody waits any more for an update that is not wanted now."""
+
+_NO_QUEUE = "not have a merge queue"
 
 PASSING = frozenset(
     {
@@ -91,6 +94,21 @@ def unwanted(s: Situation, permits: tuple[Permit, ...]) -> FenceOff | Wait | Non
     return FenceOff(permits, "what the merge was allowed by does not hold any more")
 
 
+def still_told(s: Situation, refused: Permit) -> bool:
+    """Whether GitHub's refusal of a merge still says something: the same commit is to be merged now, by the queue or
+    past it, or waits for nothing but time. Forgotten, it would be asked for again at once, and for ever.
+    """
+    pull, target = ticket_pull(s.record, s.observation), refused.target
+    if refused.kind not in MERGES or s.landing is None or pull is None:
+        return False
+    if (pull.head_sha, pull.base) != (target.head_sha, target.base):
+        return False
+    decision = decide_landing(s)
+    if isinstance(decision, NotYet):
+        return all(b.code in PASSING for b in decision.blockers)
+    return isinstance(decision, Land | Queue)
+
+
 def excluded(s: Situation, rules: tuple[Action, ...]) -> FenceOff | None:
     """The withdrawal of merges that may still come, before the base of their PR is edited."""
     merges = may_still_merge(s.record)
@@ -131,9 +149,10 @@ def unless_conflicting(s: Situation, decided: Iterable[Action]) -> Iterator[Acti
 
 def _as_told(s: Situation, action: Merge | Enqueue | UpdateBranch, pull: TicketPull) -> Action:
     if isinstance(action, Merge):
-        told = next((p for p in s.record.open if p.kind == "merge" and p.state == "blocked"), None)
-        same = told is not None and told.target.head_sha == action.head_sha
-        if told is not None and same and "merge queue" in (told.reason or "").lower():
+        told = [p for p in s.record.open if p.state == "blocked" and p.target.head_sha == action.head_sha]
+        wants_queue = any(p.kind == "merge" and says_queue(p.reason or "") for p in told)
+        has_none = any(p.kind == "enqueue" and _NO_QUEUE in (p.reason or "").lower() for p in told)
+        if wants_queue and not has_none:
             # The rules could not be read, and GitHub's answer to the merge said what they are.
             return Enqueue(action.number, pull.node_id, action.head_sha, action.base, "GitHub wants it in the queue")
     if isinstance(action, UpdateBranch):

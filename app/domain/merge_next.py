@@ -105,6 +105,11 @@ def after_answer(
     return _terminal(words)
 
 
+def says_queue(words: str) -> bool:
+    """Whether GitHub's words to a refused merge say that the base takes merges through its queue."""
+    return _QUEUE.search(words) is not None
+
+
 def _after_reading(
     answer: MergeAnswer, seen: Seen, words: str, tries: int, *, wanted_sha: str, wanted_base: str
 ) -> Next:

@@ -23,9 +23,11 @@ from app.domain.plan import (
     Plan,
     UpdateBranch,
     Wait,
+    target_of,
 )
 from app.domain.plan import Merge as MergeAction
 from app.domain.record import Merged, Permit, Record, Round, Target
+from app.domain.round_notes import noted
 from app.domain.settling import Declined, Made, NotSent, Unknown, settle
 
 NOW = situation().now
@@ -157,6 +159,37 @@ def test_a_merge_that_a_queue_refused_becomes_a_place_in_it() -> None:
     told = permit(state="blocked", reason="Changes must be made through the merge queue", refused_at=NOW)
     plan = decide(situation(record=with_open(told)))
     assert [type(a) for a in plan][-1] is Enqueue
+
+
+@pytest.mark.parametrize(
+    ("merge", "enqueue", "sent"),
+    [
+        ("Changes must be made through the merge queue", "a rule", ["merge", "enqueue", "enqueue", "enqueue"]),
+        (
+            "Changes must be made through the merge queue",
+            "The base does not have a merge queue",
+            ["merge", "enqueue", "merge", "merge"],
+        ),
+        ('Required status check "merge queue" is expected.', "", ["merge", "merge", "merge"]),
+    ],
+)
+def test_two_ways_to_merge_that_are_both_refused_are_not_tried_in_turn_for_ever(
+    merge: str, enqueue: str, sent: list[str]
+) -> None:
+    s, tried = situation(), []
+    for seconds in range(0, 900, 6):
+        now = NOW + timedelta(seconds=seconds)
+        s = replace(s, observation=replace(s.observation, now=now))
+        plan = decide(s)
+        permits = tuple(
+            permit(kind, target, id=f"{kind}-{seconds}")
+            for kind, target in (target_of(a) for a in plan if isinstance(a, MergeAction | Enqueue))
+        )
+        tried += [p.kind for p in permits]
+        record = opened(noted(s.record, plan, now=now), permits, round_id="r", author="me.1", now=now)
+        words = {"merge": merge, "enqueue": enqueue}
+        s = replace(s, record=settle(record, [Declined(p, words[p.kind], now) for p in permits]))
+    assert tried == sent
 
 
 def test_a_base_that_may_still_be_edited_excludes_the_merge() -> None:
