@@ -130,6 +130,7 @@ class Enrolling:
             elsewhere=seen.elsewhere,
             release=_release(view, policy),
             waits_for=tuple(waited),
+            shared=frozenset({default, policy.release.into or default}),
         )
 
 

@@ -89,8 +89,9 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Clues:
-    """Everything that is known. `trunks`: the existing branches that the policy makes trunks. `elsewhere`: linked
-    branches of other repositories. `subject`: what has the ticket's number.
+    """Everything that is known. `trunks`: the existing branches that the policy makes trunks. `shared`: the default
+    branch and the base of releases, which are no ticket's whatever their names or links. `elsewhere`: linked branches
+    of other repositories. `subject`: what has the ticket's number.
     """
 
     ticket: int
@@ -102,3 +103,4 @@ class Clues:
     release: Release | None = None
     waits_for: tuple[Waited, ...] = ()
     compared: Mapping[Pair, Compared | NoCommonHistory] = field(default_factory=dict)
+    shared: frozenset[str] = frozenset()

@@ -225,7 +225,7 @@ def _branch(c: Clues) -> tuple[TicketBranch, tuple[Said, ...]]:
 
 
 def _may_be(c: Clues, branch: TicketBranch) -> bool:
-    if any(branch.name == trunk.name for trunk in c.trunks):
+    if branch.name in c.shared or any(branch.name == trunk.name for trunk in c.trunks):
         return False
     return branch.linked or ticket_of_branch(branch.name) == c.ticket
 
@@ -366,7 +366,7 @@ def _predecessor(
 
 def _shared(c: Clues, branch: TicketBranch, trunk: Branch, other: Branch) -> str | None:
     """The newest commit of `other` that the work has, where it is not on the trunk."""
-    if other.name in (branch.name, trunk.name):
+    if other.name in (branch.name, trunk.name) or other.name in c.shared:
         return None
     beside = c.compared.get((other.sha, branch.sha))
     if beside is None:

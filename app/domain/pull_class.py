@@ -121,6 +121,8 @@ def class_of(refs: Refs, ground: Ground, recorded: int | None = None) -> Classed
         owner = recorded
     if owner is None:
         return Classed(PullClass.OTHER, "its head is no ticket's branch")
+    if refs.head in (ground.default_branch, ground.into):
+        return Classed(PullClass.OTHER, "its head is the default branch or the base of releases, no ticket's")
     if refs.base == ground.into:
         return Classed(PullClass.OTHER, "it goes into the base of releases, past any release", owner)
     if refs.base.startswith(_NOBODYS):

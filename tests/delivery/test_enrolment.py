@@ -108,6 +108,17 @@ async def test_a_linked_branch_of_any_name_is_found(world: LoopWorld) -> None:
     await _fixed(world, given, number)
 
 
+async def test_a_base_of_releases_that_is_named_like_a_tickets_branch_is_no_tickets(world: LoopWorld) -> None:
+    given = Enrolled(world)
+    number = given.issue()
+    given.policy(f"{POLICY}release:\n  into: {number}-stable\n")
+    given.work(f"{number}-stable", of="main")
+    before = world.requested()
+    ended = await given.settle(world.controller(), number)
+    assert world.writes(before) == []
+    assert ended.reason == f"nothing to do: no branch of #{number} stands"
+
+
 async def test_stacked_work_goes_onto_its_predecessors_branch(world: LoopWorld) -> None:
     given = Enrolled(world)
     first, second = given.issue("First"), given.issue("Second")

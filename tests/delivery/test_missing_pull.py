@@ -220,6 +220,16 @@ TABLE: list[tuple[str, Clues, object]] = [
     ("a branch that only looks alike", clues(branches=(TicketBranch("ticket/42#tmp", WORK),)), NotStarted),
     ("a child's branch", clues(branches=(TicketBranch("ticket/42.docs-1", WORK),)), NotStarted),
     ("another ticket's branch", clues(branches=(TicketBranch("ticket/421-x", WORK),)), NotStarted),
+    (
+        "the default branch, linked to the Issue and ahead of the trunk",
+        clues(branches=(TicketBranch("main", WORK, linked=True),), shared=frozenset({"main"})),
+        NotStarted,
+    ),
+    (
+        "a base of releases that is named like the ticket's branch",
+        clues(branches=(TicketBranch("42-stable", WORK),), shared=frozenset({"main", "42-stable"})),
+        NotStarted,
+    ),
     ("a trunk that is linked to the Issue", clues(branches=(TicketBranch("release-1", ONE, linked=True),)), NotStarted),
     (
         "its only branch was merged as it is",

@@ -61,6 +61,9 @@ def test_class(head: str, base: str, expected: PullClass) -> None:
         (Ground("main", "production", ("**",)), "ticket/42", "production", PullClass.OTHER),
         (Ground("main", "release-final", ("release-*",)), "ticket/42", "release-final", PullClass.OTHER),
         (Ground("main", "release-final", ("release-*",)), "release-1", "release-final", PullClass.RELEASE),
+        # What everybody works from is no ticket's branch, whatever it is called.
+        (Ground("42-stable", "42-stable", ("release-*",)), "42-stable", "release-1", PullClass.OTHER),
+        (Ground("main", "42-stable", ("release-*",)), "42-stable", "release-1", PullClass.OTHER),
         # A pattern that means ticket branches too makes no ticket of a release and no release of a ticket.
         (Ground("main", "main", ("**",)), "ticket/42", "ticket/41", PullClass.STACKED),
         (Ground("main", "main", ("ticket/41",)), "ticket/42", "ticket/41", PullClass.STACKED),
