@@ -389,6 +389,8 @@ async def test_a_childs_branch_is_put_back_and_its_pull_request_reopened(world: 
 
 async def test_the_handoff_comment_names_the_children(world: LoopWorld) -> None:
     parent = await Parent.working(world)
+    # The PR is there before a predecessor is named that nobody can find.
+    await world.settle(parent.controller)
     await parent.restack(S1)
     await parent.spawn("docs-1")
     await parent.restack(S2)
