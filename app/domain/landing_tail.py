@@ -99,11 +99,12 @@ def closed_books(record: Record, observation: Observation, after: AfterMerge | N
 
 
 def was_left_open(record: Record) -> bool:
-    """Whether a landed ticket's Issue was neither closed by the App nor found closed: its merge came after the ticket
-    was cancelled.
+    """Whether a landed ticket's Issue was neither closed by the App nor found closed: its merge into the trunk came
+    after the ticket was cancelled.
     """
     landing = record.landing
-    return record.status == "landed" and landing.merged is not None and not landing.issue_closed
+    on_trunk = landing.merged is not None and landing.merged.base == record.trunk
+    return record.status == "landed" and on_trunk and not landing.issue_closed
 
 
 def _told(s: Situation, what: str) -> Iterator[TellOfMerge]:

@@ -2,7 +2,8 @@
 
 Closing the Issue is the act that ends a ticket: with its PR merged it has landed, otherwise it is cancelled. While the
 Issue is open nothing here is decided, whatever happens to the PR. An ended ticket is still observed (the ownership
-protocol, R11): a merge that comes late is recorded. What brings an ended ticket back is in `domain/returning.py`.
+protocol, R11): a merge into its trunk that comes late is recorded. What brings an ended ticket back is in
+`domain/returning.py`.
 """
 
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ def ending(record: Record, observation: Observation) -> Ending | None:
     """What ended the ticket, or None: it goes on, or its end is recorded already."""
     merged = merged_pull(record, observation)
     if record.status in TERMINAL:
-        if record.status == "cancelled" and merged is not None:
+        if record.status == "cancelled" and merged is not None and merged.base == record.trunk:
             return Ending("landed", "merged", f"PR #{merged.number} was merged after the ticket was cancelled")
         return None
     issue = observation.issue
@@ -63,16 +64,23 @@ def _without_issue(observation: Observation, merged: Pull | None) -> Ending | No
 
 def merged_pull(record: Record, observation: Observation) -> Pull | None:
     """The merged PR of this life of the ticket: the recorded one, or one that merged just what was published last. An
-    older one of the same branch brought an earlier life to the trunk.
+    older one of the same branch brought an earlier life to the trunk. One that went into the trunk comes first; where a
+    person merged the branch elsewhere by another PR, the recorded one goes on while it is open.
     """
     published = record.published.sha if record.published is not None else None
     if record.work is not None and published == record.work.base_sha:
         published = None
-    for pull in own_pulls(observation):
-        is_own = pull.number == record.projections.pr_number or (published is not None and pull.head_sha == published)
-        if pull.state == "MERGED" and is_own:
-            return pull
-    return None
+    own, recorded = own_pulls(observation), record.projections.pr_number
+    goes_on = any(p.number == recorded and p.state == "OPEN" for p in own)
+
+    def is_own(pull: Pull) -> bool:
+        if pull.number == recorded:
+            return True
+        same = published is not None and pull.head_sha == published
+        return same and (pull.base == record.trunk or not goes_on)
+
+    merged = [p for p in own if p.state == "MERGED" and is_own(p)]
+    return max(merged, key=lambda p: (p.base == record.trunk, p.number == recorded), default=None)
 
 
 def ended(record: Record, how: Ending, *, now: datetime) -> Record:
