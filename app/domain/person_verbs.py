@@ -12,6 +12,7 @@ from datetime import datetime
 
 from app.domain.derived import derived
 from app.domain.effect_journal import interrupted
+from app.domain.fence_commit import may_still_merge
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished
 from app.domain.hold import held, unheld, why_held
 from app.domain.life_cycle import Ending, ended, merged_pull
@@ -187,6 +188,9 @@ def land(g: Grounds, *, by: str, sha: str) -> Heard | Blocked:
     if g.head.sha != sha:
         reason = f"the branch stands at {g.head.sha}, not at {sha}"
         return Blocked(Code.BRANCH_MOVED, reason, "look at what is there now, and say land with that commit")
+    if any(p.target.head_sha == sha for p in may_still_merge(record)):
+        # Written down it would withdraw the very merge that is asked for.
+        return Heard(record, f"#{record.ticket_id} lands at {sha} already: its merge is on the way")
     if record.landing.asked is not None and record.landing.asked.head_sha == sha:
         asked = record.landing.asked
         return Heard(record, f"{asked.by} asked for the landing of {sha} at {instant_text(asked.at)} already")

@@ -38,9 +38,11 @@ from app.domain.record import (
     Intent,
     Landing,
     Lease,
+    Permit,
     Projections,
     Published,
     Record,
+    Target,
     Work,
 )
 from app.domain.returning import may_return, returned
@@ -301,6 +303,17 @@ def test_landing_is_asked_for_exactly_the_published_head(grounds: Grounds, sha: 
     assert refused.code is code
     asked = _heard(land(_grounds(_record(status="working")), by="wanda", sha=S))
     assert asked.landing.asked == AskedToLand(by="wanda", at=NOW, head_sha=S)
+
+
+@pytest.mark.parametrize("kind", ["merge", "enqueue"])
+def test_a_landing_that_is_on_its_way_is_not_withdrawn_by_asking_for_it(kind: str) -> None:
+    place = {"kind": kind, "target": Target(number=57, head_sha=S), "author": "me.1", "round": "r"}
+    sent = Permit.model_validate({"id": "p", "state": "accepted"} | place)
+    before = _record(status="ready", open=(sent,))
+    heard = land(_grounds(before), by="wanda", sha=S)
+    assert isinstance(heard, Heard)
+    assert (heard.record, heard.because) == (before, "")
+    assert "on the way" in heard.answer
 
 
 def test_an_accepted_head_counts_under_the_lease_and_nothing_that_was_checked_before_does() -> None:
