@@ -4,6 +4,9 @@ No permit is involved (the ownership protocol, R18): a run is born completed, an
 the pull request, or that the policy keeps it out of the base of releases. What if it happened and we did not hear: the
 run is looked for, by name, commit and App, before one is made. What if two of us do it: both say the same. There is no
 lease; should the commit become a ticket's, that ticket's run is newer and is the one that counts.
+
+Anybody who may write contents can delete or damage a ledger. Its ticket's branch is not nobody's then: no head of it is
+called fine while a witness of the ledger is known (the ownership protocol, R20).
 """
 
 from collections import OrderedDict
@@ -13,7 +16,7 @@ from datetime import timedelta
 import structlog
 
 from app.controller.turn import Ended
-from app.controller.view import View, Views
+from app.controller.view import NoIssue, View, Views
 from app.domain.branches import owner_of_branch
 from app.domain.enrolment import Enrolled, enrolment
 from app.domain.external_id import parse
@@ -57,14 +60,23 @@ class Others:
     async def answer(self, repo: Repository, pulls: Sequence[OpenPull], ground: Ground, policy: Policy) -> Ended:
         """Bring the check-runs of these pull requests, which are nobody's, in line. Raises GitHubError."""
         wanted = self.unanswered(repo, pulls, ground, policy)
+        known = {pull.number: pull for pull in pulls}
+        frozen = 0
         for answer in wanted[:MOST_ANSWERED]:
-            await self._write(repo, answer)
+            if answer.conclusion == "success" and await self._is_frozen(repo, [known[n] for n in answer.numbers]):
+                log.warning("head of a frozen ticket not answered", repository=repo.full_name, pulls=answer.numbers)
+                self._remember(repo, answer.head_sha, _said(answer))
+                frozen += 1
+            else:
+                await self._write(repo, answer)
         queued = [p for p in pulls if self._is_queued_release(p, ground)]
         for pull in queued:
             await self._tell_queued(repo, pull)
         if len(wanted) > MOST_ANSWERED:
             again_at = self._views.now() + AFTER_SOME
             return Ended(again_at, f"{len(wanted) - MOST_ANSWERED} more heads are to be answered")
+        if frozen:
+            return Ended(None, f"{len(wanted) - frozen} heads were answered; those of {frozen} frozen tickets were not")
         return Ended(None, f"not a ticket; {len(wanted)} heads were answered")
 
     def unanswered(
@@ -88,6 +100,18 @@ class Others:
             return work is None or work.branch == pull.refs.head
         issue = await self._views.look(view.repo.owner, view.repo.name, number_of(owner))
         return isinstance(enrolment(issue.observation, policy), Enrolled)
+
+    async def _is_frozen(self, repo: Repository, pulls: Sequence[OpenPull]) -> bool:
+        """Whether one of them comes from the branch of a ticket whose ledger is not where it was seen."""
+        owners = {owner for p in pulls if p.refs.own and (owner := owner_of_branch(p.refs.head)) is not None}
+        for owner in owners:
+            try:
+                seen = await self._views.look(repo.owner, repo.name, owner)
+            except NoIssue:
+                continue
+            if seen.frozen is not None and seen.frozen.is_ours:
+                return True
+        return False
 
     async def _write(self, repo: Repository, answer: Answer) -> None:
         run = CheckRunWrite(

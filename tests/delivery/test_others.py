@@ -185,6 +185,27 @@ async def test_a_tickets_red_run_is_never_hidden_by_an_answer_for_nobody(world: 
     assert world.writes(mark) == []
 
 
+@pytest.mark.parametrize("deed", ["deleted", "damaged"])
+async def test_a_ticket_whose_ledger_was_taken_away_is_not_called_nobodys(world: LoopWorld, deed: str) -> None:
+    """Who may write contents deletes the ledger and pushes: the new head must not get the green check of nobody."""
+    given = Enrolled(world, "version: 1\nmode: repair\ntrunks: [release-*]\n")
+    controller, _, sha = await world.published()
+    await given.settle(controller, world.ticket)
+    [pull] = world.get("pulls")
+    ledger = f"git/refs/agent-recovery/active/{world.ticket}"
+    if deed == "deleted":
+        given.send("DELETE", ledger)
+    else:
+        given.send("PATCH", ledger, sha=sha, force=True)
+    head = given.commit(pull["head"]["ref"], "Unfenced")
+    # By its own number, by its repository's, and by a replica that has seen nothing yet.
+    for looking in (controller, world.controller()):
+        await looking.round(TicketKey(REPO, pull["number"]))
+        await looking.look_at_repository("acme", "shop")
+        await looking.round(TicketKey(REPO, world.ticket))
+        assert _shown(world, head) == []
+
+
 async def test_forty_pull_requests_are_answered_in_turns_and_then_cost_one_list(world: LoopWorld) -> None:
     given = Enrolled(world)
     await _policy_told(world)
