@@ -31,7 +31,7 @@ OF_ISSUE = """
         stateReason
         milestone { title }
         parent { ...linked }
-        subIssues(first: 50) { nodes { ...linked } }
+        subIssues(first: 100) { nodes { ...linked } }
         blockedBy(first: 50) { nodes { ...linked } }
         blocking(first: 50) { nodes { ...linked } }
         further: blockedBy(first: 10) { nodes { ...linked blockedBy(first: 10) { nodes { ...linked } } } }

@@ -141,6 +141,22 @@ async def test_project_and_dependencies_are_evidence_and_cost_no_request(world: 
     assert brief.blockers == (f"waits for #{blocking['number']}, which is open",)
 
 
+async def test_no_open_sub_issue_is_overlooked_among_as_many_as_github_allows(world: LoopWorld) -> None:
+    controller, _, _ = await world.published()
+    parts = []
+    for n in range(100):
+        parts.append(post(world, "issues", title=f"Part {n}"))
+        world.emulator.advance(1)  # GitHub takes eighty writes of this kind a minute
+    for part in parts:
+        world.emulator.advance(1)
+        post(world, f"issues/{world.ticket}/sub_issues", sub_issue_id=part["id"])
+        if part is not parts[-1]:
+            path = f"/repos/{REPO}/issues/{part['number']}"
+            world.http.patch(path, json={"state": "closed"}).raise_for_status()
+    evidence = step(await brief_of(world, controller), 1).evidence
+    assert evidence["sub_issues"] == {"open": 1, "closed": 99}
+
+
 async def test_a_project_that_names_another_release_contradicts_the_record(world: LoopWorld) -> None:
     controller, agent, _ = await world.published()
     with_policy(world, agent, PROJECT_POLICY)
