@@ -22,6 +22,7 @@ query ProjectField($owner: String!, $name: String!, $number: Int!, $field: Strin
           id
           project {
             id number
+            owner { ... on Organization { login } ... on User { login } }
             field(name: $field) {
               __typename
               ... on ProjectV2Field { id name dataType }
@@ -125,7 +126,9 @@ class ProjectFields(RepositoryAccess):
         if repository.get("issue") is None:
             raise NotFound("there is no such Issue", route="ProjectField")
         issue = read(_Issue, repository["issue"], Call("POST", "ProjectField", kind="graphql"))
-        return next((item for item in issue.items.nodes if item is not None and item.project.number == project), None)
+        ours = (self.owner.lower(), project)
+        items = (item for item in issue.items.nodes if item is not None)
+        return next((i for i in items if (i.project.owner.login.lower(), i.project.number) == ours), None)
 
 
 class _Option(Message):
@@ -166,9 +169,14 @@ class _Field(Message):
         return FieldRefused(FieldRefusal.NO_OPTION, f"the field {self.name!r} has no option {value!r}")
 
 
+class _Owner(Message):
+    login: str = ""
+
+
 class _Project(Message):
     id: str
     number: int
+    owner: _Owner = _Owner()
     field: _Field | None = None
 
 

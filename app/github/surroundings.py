@@ -39,6 +39,7 @@ OF_ISSUE = """
           nodes {
             project {
               number title
+              owner { ... on Organization { login } ... on User { login } }
               fields(first: 50) {
                 nodes {
                   ... on ProjectV2FieldCommon { name dataType }
@@ -232,9 +233,14 @@ _OWN_VALUES = frozenset({"SINGLE_SELECT", "TEXT", "NUMBER", "DATE", "ITERATION"}
 """Kinds of a Project's fields that hold a value of their own; the others show what the Issue says."""
 
 
+class _ProjectOwner(Message):
+    login: str = ""
+
+
 class _Project(Message):
     number: int
     title: str = ""
+    owner: _ProjectOwner = _ProjectOwner()
     fields: _Columns = _Columns()
 
 
@@ -259,8 +265,12 @@ class _ProjectItem(Message):
 class ProjectItems(Message):
     nodes: tuple[_ProjectItem | None, ...] = ()
 
-    def items(self) -> tuple[ProjectItem, ...]:
-        return tuple(node.item() for node in self.nodes if node is not None)
+    def items(self, owner: str) -> tuple[ProjectItem, ...]:
+        """Lines in Projects of the repository's owner. Anybody may put a public Issue into a Project of their own with
+        the number that the policy names: theirs says nothing.
+        """
+        of_owner = [n for n in self.nodes if n is not None and n.project.owner.login.lower() == owner.lower()]
+        return tuple(node.item() for node in of_owner)
 
 
 class DistanceNode(Message):
@@ -447,7 +457,7 @@ class SurroundingsOfRepository(Message):
             sub_issues=found.sub_issues.linked(home),
             blocked_by=found.dependencies(home),
             blocking=found.blocking.linked(home),
-            project_items=items.items() if items is not None and asked.project else None,
+            project_items=items.items(home.partition("/")[0]) if items is not None and asked.project else None,
             predecessor=self._predecessor(asked, answer.get("predecessor"), home),
             objects={name: _oid(answer.get(f"object{n}")) for n, name in enumerate(asked.objects)},
             numbers={number: answer.get(f"number{n}") is not None for n, number in enumerate(asked.numbers)},

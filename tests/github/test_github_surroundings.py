@@ -11,6 +11,7 @@ from app.domain.surroundings import MOST_DECISIONS, Asked
 from app.emulator.graphql.costs import measure
 from app.emulator.graphql.execute import schema
 from app.github.errors import GraphQLFailed
+from app.github.project_fields import FieldRefusal, FieldRefused
 from app.github.queries import document
 from app.github.repository import Repository
 
@@ -86,3 +87,30 @@ def test_a_look_costs_one_point_however_much_it_asks_for() -> None:
     for objects, numbers in ((0, 0), (MOST_DECISIONS, 0), (0, MOST_DECISIONS)):
         measured = measure(schema(), parse(document(objects, numbers)), "Observe", {})
         assert (measured.cost, measured.refusal) == (1, None)
+
+
+async def test_a_project_of_somebody_else_says_nothing(repository: Repository, wire: respx.MockRouter) -> None:
+    """Anybody may put a public Issue into a public Project of their own that has the same number."""
+
+    def line(owner: dict[str, Any], release: str) -> dict[str, Any]:
+        field = {"name": "Target release"}
+        value = {"__typename": "ProjectV2ItemFieldTextValue", "text": release, "field": field}
+        return {"project": {"number": 1, "title": "Plan", "owner": owner}, "fieldValues": {"nodes": [value]}}
+
+    home = repository.owner
+    lines = [line({"login": "mallory"}, "6.6.6"), line({}, "9.9.9"), line({"login": home.upper()}, "1.2.0")]
+    subject = {**SUBJECT, "projectItems": {"nodes": lines}}
+    wire.post("/graphql").respond(200, json=answer(subject=subject), headers=DATE)
+    seen = await repository.observe(42, None, None, asked=Asked(project=True))
+    assert seen.around.project_items is not None
+    assert [item.fields for item in seen.around.project_items] == [{"Target release": "1.2.0"}]
+
+
+async def test_a_project_of_somebody_else_is_not_written_to(repository: Repository, wire: respx.MockRouter) -> None:
+    item = {"id": "I", "project": {"id": "P", "number": 1, "owner": {"login": "mallory"}, "field": None}}
+    issue = {"projectItems": {"nodes": [item]}}
+    found = {"data": {"repository": {"databaseId": 3_000_000_001, "issue": issue}}}
+    wire.post("/graphql").respond(200, json=found, headers=DATE)
+    reply = await repository.set_project_field(42, 1, "Status", "Done")
+    assert isinstance(reply, FieldRefused)
+    assert reply.kind is FieldRefusal.NO_ITEM
