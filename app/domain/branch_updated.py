@@ -44,13 +44,18 @@ def is_the_update(made: MadeCommit, head: Foreign, *, other_parent_on_trunk: boo
 
 def with_update(record: Record, sha: str) -> Record:
     """The record once the update is taken over: published under the very identity under which its first parent was.
-    What was validated stays noted for the commit that it was validated on, which this one is not.
+    What was validated stays noted for the commit that it was validated on, which this one is not. A person's word to
+    land the first parent goes on to it: merged, both leave the same files on the trunk, and the App asked for it.
     """
-    if record.published is None:
+    published, asked = record.published, record.landing.asked
+    if published is None:
         return record
+    if asked is not None and asked.head_sha == published.sha:
+        asked = asked.model_copy(update={"head_sha": sha})
     return record.model_copy(
         update={
-            "published": record.published.model_copy(update={"sha": sha}),
+            "published": published.model_copy(update={"sha": sha}),
             "open": tuple(p for p in record.open if p.kind != "branch_update"),
+            "landing": record.landing.model_copy(update={"asked": asked}),
         }
     )

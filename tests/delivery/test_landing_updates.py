@@ -2,9 +2,14 @@
 of it is taken over; anybody else's merge of the trunk is not.
 """
 
+from functools import partial
+
 import pytest
-from landing_world import Landing, policy, required, rules
+from landing_world import AT, Landing, policy, required, rules
 from loop_world import REPO, LoopWorld
+
+from app.controller.person_commands import Word
+from app.domain import person_verbs
 
 
 def _green(world: LoopWorld, sha: str) -> None:
@@ -49,6 +54,21 @@ async def test_an_update_without_an_answer_is_taken_over_as_well(world: LoopWorl
     assert record.published.sha == head
     assert len(world.get(f"commits/{head}")["parents"]) == 2
     assert record.open == ()
+
+
+async def test_a_persons_word_goes_on_to_the_update_that_the_app_asked_for(world: LoopWorld) -> None:
+    ticket = await _behind(world)
+    await ticket.say("working")
+    asked = ticket.pull()["head"]["sha"]
+    word = Word(id="w", verb="land", by="wanda", rule=partial(person_verbs.land, by="wanda", sha=asked))
+    await ticket.controller.hear(*AT, 1, word)
+    await ticket.settle()
+    head = ticket.pull()["head"]["sha"]
+    assert head != asked
+    assert not ticket.pull()["draft"]
+    _green(world, head)
+    await ticket.settle()
+    assert (ticket.pull()["merged"], ticket.place()) == (True, "done")
 
 
 async def test_anybody_elses_merge_of_the_trunk_is_foreign(world: LoopWorld) -> None:
