@@ -58,6 +58,7 @@ async def test_all_that_the_app_made_goes_once_and_the_work_stays(world: LoopWor
     assert world.get(f"pulls/{number}")["state"] == "open"
     assert any(f"pull request #{number}" in words and "people's work" in words for words in told["left"])
     assert any(words.startswith(".github/agent-recovery.yml") for words in told["left"])
+    assert any(words.startswith("branch protection rules") for words in told["left"])
     since = world.requested()
     assert (await removed(operator))["state"] == "nothing"
     assert world.writes(since) == []
