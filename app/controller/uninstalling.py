@@ -241,8 +241,8 @@ def _left(found: _Found) -> tuple[str, ...]:
     if found.has_policy:
         left.append(f"{PATH}: the file is the repository's own; delete it, or the App begins anew once it is started")
     left.append(
-        "branch protection rules, which this command does not read: where one requires a check of it, take that check out, "
-        "or every new commit waits for it for ever"
+        "branch protection rules, which this command does not read: where one requires a check of the App, take that "
+        "check out, or every new commit waits for it for ever"
     )
     left.append("Issues, labels, assignees and branches: they are people's, whoever touched them last")
     left.append("the stop with which it begins, so that nothing is made anew: `agent-recovery start` takes it back")
