@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from app.domain.branch_updated import candidate, is_the_update
-from app.domain.branches import ticket_of_branch
 from app.domain.dependents import dependents_to_move
 from app.domain.fencing import Foreign, Head
 from app.domain.landing import wanted
@@ -82,9 +81,8 @@ async def _after(
             return None
         merged = now.merge(pull.number, observation.now)
     trunk = observation.trunk
-    # Merged into the branch below in its stack, it is on the trunk when that one is.
-    may_be = trunk is not None and (merged.base == trunk.name or ticket_of_branch(merged.base) is not None)
-    on_trunk = may_be and trunk is not None and await contains(merged.merge_sha, trunk.sha)
+    # Merged into another branch, that of the ticket below in its stack for one, it is on the trunk when that is.
+    on_trunk = trunk is not None and await contains(merged.merge_sha, trunk.sha)
     may_be_reopened = issue is not None and issue.state == "OPEN" and issue.state_reason == "REOPENED"
     ask = on_trunk and may_be_reopened and not record.landing.issue_closed and record.ended is None
     closed = await repo.closed_since(record.ticket, merged.at) if ask else False

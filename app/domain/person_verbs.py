@@ -258,7 +258,15 @@ def _merged(g: Grounds) -> Blocked | None:
 
 
 def landed_before(record: Record, number: int, base: str) -> Blocked:
-    """The answer to a word that came after the merge."""
+    """The answer to a word that came after the merge, which may have gone another way than it was meant to."""
+    meant = {record.trunk, record.fence.base if record.fence is not None else None}
+    if base not in meant:
+        return Blocked(
+            Code.LANDED,
+            f"PR #{number} of #{record.ticket_id} was merged into {base!r} before that, which is not its trunk",
+            "close the Issue if the ticket ends with that; it goes on by itself once its trunk has the work",
+            generation=record.generation,
+        )
     return Blocked(
         Code.LANDED,
         f"#{record.ticket_id} has landed: PR #{number} was merged into {base!r} before that",

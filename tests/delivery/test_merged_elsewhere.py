@@ -34,3 +34,18 @@ async def test_another_pr_of_the_branch_that_was_merged_elsewhere_stops_nothing(
     assert world.get(f"pulls/{own}")["merged"] is True
     assert (await ticket.record()).status == "landed"
     assert (ticket.place(), ticket.issue()) == ("done", ("closed", "completed"))
+
+
+async def test_a_ticket_that_was_merged_elsewhere_is_done_when_its_trunk_has_the_work(world: LoopWorld) -> None:
+    ticket = await Landing.begun(world)
+    number = ticket.pull()["number"]
+    ticket.patch(f"pulls/{number}", base="main")
+    ticket.click_ready()
+    ticket.merge_by_hand()
+    await ticket.settle()
+    assert (ticket.place(), ticket.issue()) == ("active", ("open", None))
+    assert len(world.comments(number, "merge-")) + len(world.comments(world.ticket, "merge-")) == 1
+    body = {"base": "release-1", "head": "main"}
+    world.http.post(f"/repos/{REPO}/merges", json=body).raise_for_status()
+    await ticket.settle()
+    assert (ticket.place(), ticket.issue()) == ("done", ("closed", "completed"))

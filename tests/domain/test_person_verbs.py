@@ -362,6 +362,9 @@ def test_only_the_present_head_that_contains_what_was_published_is_accepted(
 def test_every_refusal_tells_a_way_on() -> None:
     assert Held(by="wanda", at=NOW, before="working").reason is None
     assert person_verbs.landed_before(RECORD, 7, "release-1").reason.startswith("#42 has landed: PR #7")
+    elsewhere = person_verbs.landed_before(RECORD, 7, "main")
+    assert "which is not its trunk" in elsewhere.reason
+    assert "close the Issue" in elsewhere.remedy
 
 
 def test_a_command_is_remembered_by_its_id_and_the_oldest_go() -> None:
