@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Protocol
 
 import structlog
@@ -33,6 +34,7 @@ from app.service.keys import parse_lease_keys, parse_private_keys, parse_seal_ke
 from app.service.settings import Settings
 
 FINISH_WITHIN_S = 20.0
+SOON = timedelta(minutes=1)
 """How long rounds that run may go on after the signal to stop. Unfinished ones are taken over by others."""
 
 _log = structlog.get_logger(__name__)
@@ -82,8 +84,10 @@ class Parts:
         return list(await self.stops.listed())
 
     async def pokes_waiting(self) -> int:
-        """How many keys have a poke that nobody runs yet, due or not."""
-        return await self.database.run(_count_waiting, None)
+        """How many keys nobody runs yet that are due now or within a minute. What is only to be looked at when time
+        alone has changed it waits for nothing.
+        """
+        return await self.database.run(_count_waiting, self.github.clock.now() + SOON)
 
 
 def make_parts(settings: Settings) -> Parts:
@@ -203,6 +207,6 @@ def _write_nothing(connection: Connection, items: Sequence[None]) -> Sequence[No
     return items
 
 
-def _count_waiting(connection: Connection, items: Sequence[None]) -> Sequence[int]:
-    waiting = select(func.count()).select_from(pokes_table).where(pokes_table.c.due_at.is_not(None))
+def _count_waiting(connection: Connection, items: Sequence[datetime]) -> Sequence[int]:
+    waiting = select(func.count()).select_from(pokes_table).where(pokes_table.c.due_at <= max(items))
     return [connection.execute(waiting).scalar_one()] * len(items)

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import tomllib
+from datetime import timedelta
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -55,6 +56,8 @@ async def test_the_public_keys_verify_what_the_service_seals(service):
 
 async def test_metrics_count_requests_and_waiting_pokes(service):
     await service.parts.pokes.poke("acme/shop#1", "acme/shop#2")
+    in_an_hour = service.parts.github.clock.now() + timedelta(hours=1)
+    await service.parts.pokes.poke("acme/shop#3", due_at=in_an_hour)
     service.parts.github.meter.count("rest", "GET /app/installations")
     text = (await service.http.get("/metrics")).text
     assert "agent_recovery_pokes_waiting 2.0" in text
