@@ -53,7 +53,9 @@ class Adoption:
         """What each of these modes would do, as if `tried` were the policy where it is given; nothing is written.
         Raises GitHubError.
         """
-        blocked = await self._stops.blocked(f"{owner}/{name}")
+        with counting("plan"):
+            repo, _ = await self._views.ledger(owner, name)
+        blocked = await self._stops.blocked(repo.full_name, repo.id)
         with counting("plan"), self._stops.only_looking():
             made = await self._planning.plan(owner, name, modes, progress, tried=tried, most=most)
         return replace(made, stopped=blocked.reason if blocked is not None else None)

@@ -163,6 +163,16 @@ async def test_it_says_that_nothing_is_written_now_where_the_operator_stopped_it
     assert any(line.startswith("Nothing is written now, whatever the mode") for line in said.out.splitlines())
 
 
+async def test_a_stop_is_told_under_the_repositorys_new_name_too(world: LoopWorld, operator: Operator) -> None:
+    await operator.run("stop", "--repo", REPO, "--by", "wanda", "--reason", "an incident")
+    boss = world.emulator.user("boss")
+    world.emulator.change_repo(REPO, collaborators={"wanda": "write", "boss": "admin"})
+    headers = {"Authorization": f"Bearer {boss['token']}"}
+    world.http.patch(f"/repos/{REPO}", json={"name": "store"}, headers=headers).raise_for_status()
+    said = await operator.run("plan", "--repo", "acme/store", "--mode", "full", "--json")
+    assert "an incident" in said.json["stopped"]
+
+
 async def test_people_read_the_same_in_words(world: LoopWorld, operator: Operator) -> None:
     policy(world, None)
     branch(world, "feature", {"b": "1"})
