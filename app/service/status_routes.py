@@ -160,7 +160,9 @@ class _Numbers:
         )
         for payer, limit in sorted(meter.limits().items()):
             remaining.add_metric(payer, limit.remaining)
-        waiting = GaugeMetricFamily("agent_recovery_pokes_waiting", "Keys that wait for a round: due now or within a minute.")
+        waiting = GaugeMetricFamily(
+            "agent_recovery_pokes_waiting", "Keys that wait for a round: due now or within a minute."
+        )
         waiting.add_metric([], self._pokes_waiting)
         writes = GaugeMetricFamily("agent_recovery_writes_on", "1 while writes to GitHub are allowed.")
         writes.add_metric([], int(self._parts.settings.writes))
