@@ -77,7 +77,8 @@ class Endings:
         (the ownership protocol, R11).
         """
         whole = (*also, RefUpdate(f"refs/heads/{branch.name}", branch.sha, ZERO_SHA))
-        outcome = await self._journal.write(view, standing, record, event, when=view.now, also=whole, to="done")
+        gone = record.model_copy(update={"landing": record.landing.model_copy(update={"branch_removed": True})})
+        outcome = await self._journal.write(view, standing, gone, event, when=view.now, also=whole, to="done")
         if not isinstance(outcome, Undecided) or not outcome.refused:
             return outcome
         log.warning("branch kept", ticket=str(view.ticket), branch=branch.name, because=outcome.reason)

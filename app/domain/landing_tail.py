@@ -146,6 +146,8 @@ def landed_branch(record: Record, observation: Observation, after: AfterMerge | 
     on_fence = fence is not None and (fence.sha, fence.on) == (branch.sha, after.merged.head_sha)
     if branch.sha != after.merged.head_sha and not on_fence:
         return Stays("it has commits that were not merged")
+    if record.landing.branch_removed:
+        return Stays("it was removed after the merge, and somebody brought it back")
     if record.landing.branch_kept is not None:
         return Stays(record.landing.branch_kept)
     needed = [p.number for p in own_pulls(observation) if p.state == "OPEN" and p.head == branch.name]

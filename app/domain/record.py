@@ -307,6 +307,8 @@ class Landing(Stored):
     incident: str | None = None
     branch_kept: str | None = None
     """Why GitHub did not let the branch go, in its own words: shown, and not tried again."""
+    branch_removed: bool = False
+    """The App removed the branch after the merge. It does so once: whoever brings it back then wants it."""
 
 
 class Fence(Stored):

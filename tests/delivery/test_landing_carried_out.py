@@ -26,6 +26,20 @@ async def test_a_ready_ticket_lands_and_leaves_nothing_behind(world: LoopWorld) 
     assert world.writes(since) == []
 
 
+async def test_a_branch_that_a_person_brings_back_after_the_landing_stays(world: LoopWorld) -> None:
+    ticket = await Landing.ready(world)
+    await ticket.settle()
+    assert world.head(ticket.branch) is None
+    sha = ticket.pull()["head"]["sha"]
+    body = {"ref": f"refs/heads/{ticket.branch}", "sha": sha}
+    world.http.post("/repos/acme/shop/git/refs", json=body).raise_for_status()
+    await ticket.settle()
+    since = world.requested()
+    await ticket.settle()
+    assert world.head(ticket.branch) == sha
+    assert world.writes(since) == []
+
+
 @pytest.mark.parametrize("method", ["squash", "rebase"])
 async def test_the_policy_says_how(world: LoopWorld, method: str) -> None:
     ticket = await Landing.ready(world, policy(method=method))

@@ -110,6 +110,7 @@ def test_a_merge_that_does_not_show_is_looked_at_again() -> None:
         ({"after": AfterMerge(DONE, on_trunk=False)}, Stays),
         ({"after": None}, Stays),
         ({"landing": Landing(branch_kept="protected branch hook declined")}, Stays),
+        ({"landing": Landing(branch_removed=True)}, Stays),
         ({"around": Surroundings(dependents=(NOBODY,))}, Stays),
         ({"around": Surroundings(dependents=(TICKET,))}, Stays),
         ({"around": Surroundings(dependents=(CHILD,))}, Goes),
