@@ -6,7 +6,8 @@ run is looked for, by name, commit and App, before one is made. What if two of u
 lease; should the commit become a ticket's, that ticket's run is newer and is the one that counts.
 
 Anybody who may write contents can delete or damage a ledger. Its ticket's branch is not nobody's then: no head of it is
-called fine while a witness of the ledger is known (the ownership protocol, R20).
+called fine while a witness of the ledger is known (the ownership protocol, R20). A branch of any name may be a ticket's
+too, because a person linked it to the Issue: the ticket's handoff comment on the pull request tells.
 """
 
 from collections import OrderedDict
@@ -20,12 +21,13 @@ from app.controller.view import NoIssue, View, Views
 from app.domain.branches import owner_of_branch
 from app.domain.enrolment import Enrolled, enrolment
 from app.domain.external_id import parse
-from app.domain.handoff_marker import report_marker
+from app.domain.fencing import is_passive
+from app.domain.handoff_marker import HANDOFF, report_marker, ticket_of_comment
 from app.domain.others_check import OTHERS_ID, Answer, OpenPull, answers
 from app.domain.others_report import auto_merge_edge, auto_merge_report
 from app.domain.policy import Policy
 from app.domain.pull_class import Ground, PullClass, class_of, ground_of
-from app.domain.ticket_id import number_of
+from app.domain.ticket_id import TicketId, number_of
 from app.github.checks import CheckRunWrite
 from app.github.errors import NotFound, Validation
 from app.github.repository import Repository
@@ -61,22 +63,26 @@ class Others:
         """Bring the check-runs of these pull requests, which are nobody's, in line. Raises GitHubError."""
         wanted = self.unanswered(repo, pulls, ground, policy)
         known = {pull.number: pull for pull in pulls}
-        frozen = 0
+        left = 0
         for answer in wanted[:MOST_ANSWERED]:
-            if answer.conclusion == "success" and await self._is_frozen(repo, [known[n] for n in answer.numbers]):
-                log.warning("head of a frozen ticket not answered", repository=repo.full_name, pulls=answer.numbers)
-                self._remember(repo, answer.head_sha, _said(answer))
-                frozen += 1
-            else:
+            owner = None
+            if answer.conclusion == "success":
+                owner = await self._owner(repo, [known[n] for n in answer.numbers], policy)
+            if owner is None:
                 await self._write(repo, answer)
+                continue
+            left += 1
+            # Asked once: who cannot be answered must not take the turn of those who can.
+            self._remember(repo, answer.head_sha, _said(answer))
+            log.info("head left to its ticket", repository=repo.full_name, pulls=answer.numbers, ticket=str(owner))
         queued = [p for p in pulls if self._is_queued_release(p, ground)]
         for pull in queued:
             await self._tell_queued(repo, pull)
         if len(wanted) > MOST_ANSWERED:
             again_at = self._views.now() + AFTER_SOME
             return Ended(again_at, f"{len(wanted) - MOST_ANSWERED} more heads are to be answered")
-        if frozen:
-            return Ended(None, f"{len(wanted) - frozen} heads were answered; those of {frozen} frozen tickets were not")
+        if left:
+            return Ended(None, f"{len(wanted) - left} heads were answered; {left} are for their tickets to speak about")
         return Ended(None, f"not a ticket; {len(wanted)} heads were answered")
 
     def unanswered(
@@ -101,17 +107,35 @@ class Others:
         issue = await self._views.look(view.repo.owner, view.repo.name, number_of(owner))
         return isinstance(enrolment(issue.observation, policy), Enrolled)
 
-    async def _is_frozen(self, repo: Repository, pulls: Sequence[OpenPull]) -> bool:
-        """Whether one of them comes from the branch of a ticket whose ledger is not where it was seen."""
-        owners = {owner for p in pulls if p.refs.own and (owner := owner_of_branch(p.refs.head)) is not None}
-        for owner in owners:
+    async def _owner(self, repo: Repository, pulls: Sequence[OpenPull], policy: Policy) -> TicketId | None:
+        """The ticket that one of these pull requests is of all the same."""
+        for pull in pulls:
+            if not pull.refs.own:
+                continue
+            named = owner_of_branch(pull.refs.head)
+            owner = named if named is not None else await self._told_on(repo, pull)
+            if owner is None:
+                continue
             try:
                 seen = await self._views.look(repo.owner, repo.name, owner)
             except NoIssue:
                 continue
-            if seen.frozen is not None and seen.frozen.is_ours:
-                return True
-        return False
+            if seen.frozen is not None:
+                if seen.frozen.is_ours:
+                    return owner
+                continue
+            standing = seen.standing
+            if named is None and standing is not None and standing.place == "active":
+                is_its_branch = standing.record.branch == pull.refs.head
+                is_one = not is_passive(standing.record) or isinstance(enrolment(seen.observation, policy), Enrolled)
+                if is_its_branch and is_one:
+                    return owner
+        return None
+
+    async def _told_on(self, repo: Repository, pull: OpenPull) -> TicketId | None:
+        """The ticket whose handoff comment, written by us, stands on a pull request."""
+        comments = await repo.find_comments(pull.number, HANDOFF)
+        return next((t for c in comments if (t := ticket_of_comment(c.body)) is not None), None)
 
     async def _write(self, repo: Repository, answer: Answer) -> None:
         run = CheckRunWrite(

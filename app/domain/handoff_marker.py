@@ -4,12 +4,14 @@ import re
 
 from app.domain.ticket_id import TicketId, ticket_id
 
+HANDOFF = "<!-- agent-recovery:handoff:"
+"""How the first line of every handoff comment begins."""
 _OURS = re.compile(r"<!-- agent-recovery:(?:handoff|report):([1-9][0-9a-z.-]{0,45})[: ]")
 
 
 def marker_of(ticket: TicketId) -> str:
     """The first line of a ticket's handoff comment."""
-    return f"<!-- agent-recovery:handoff:{ticket} -->"
+    return f"{HANDOFF}{ticket} -->"
 
 
 def report_marker(ticket: TicketId, edge: str) -> str:

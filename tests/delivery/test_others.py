@@ -206,6 +206,26 @@ async def test_a_ticket_whose_ledger_was_taken_away_is_not_called_nobodys(world:
         assert _shown(world, head) == []
 
 
+@pytest.mark.parametrize("ledger", ["stands", "deleted"])
+async def test_a_linked_branch_of_any_name_is_its_tickets(world: LoopWorld, ledger: str) -> None:
+    given = Enrolled(world)
+    number = given.issue()
+    given.link(number, "apples", str(world.head("release-1")))
+    given.commit("apples")
+    controller = world.controller()
+    await given.settle(controller, number)
+    [pull] = given.pulls("apples")
+    if ledger == "deleted":
+        given.send("DELETE", f"git/refs/agent-recovery/active/{number}")
+    head = given.commit("apples", "More")
+    # The repository and the pull request are looked at before the ticket is.
+    await controller.look_at_repository("acme", "shop")
+    await controller.round(TicketKey(REPO, pull["number"]))
+    assert _shown(world, head) == []
+    await given.settle(controller, number)
+    assert [shown for _, shown in _shown(world, head)] == (["action_required"] if ledger == "stands" else [])
+
+
 async def test_forty_pull_requests_are_answered_in_turns_and_then_cost_one_list(world: LoopWorld) -> None:
     given = Enrolled(world)
     await _policy_told(world)
