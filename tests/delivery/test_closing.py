@@ -1,5 +1,6 @@
 """Closing: the ticket's own Issue alone, as completed, once, after the trunk has the work. No words close anything."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -86,7 +87,8 @@ async def test_nothing_else_is_closed_and_nothing_before_the_trunk_has_it(world:
     assert (ticket.issue(), ticket.closings()) == (("closed", "completed"), 1)
     others = [i for i in world.get("issues?state=all") if "pull_request" not in i and i["number"] != last]
     assert {i["state"] for i in others} == {"open"}
-    assert "13" not in ticket.trunk_messages()[0]
+    # A commit named there may have these two digits in a row.
+    assert not re.search(r"\b13\b", ticket.trunk_messages()[0])
     writes = world.writes(since)
     merged = next(n for n, w in enumerate(writes) if w.endswith("/merge"))
     closed = [n for n, w in enumerate(writes) if w.startswith("PATCH") and w.endswith(f"/issues/{last}")]
