@@ -8,6 +8,7 @@ Accepted losses: between two looks a projection may be old; it blocks a person a
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from app.domain import gates, landing_steps, permits
 from app.domain.board import decide_board
@@ -40,6 +41,7 @@ from app.domain.plan import (
     Plan,
     PullIsClosed,
     PullIsOpen,
+    PullLostBase,
     RemoveComment,
     ReopenPull,
     RestoreBranch,
@@ -54,6 +56,11 @@ from app.domain.record import TERMINAL, Record, Work
 from app.domain.situation import Situation, ticket_pull
 from app.domain.stack_moves import stack_moves
 from app.domain.stuck import asking, needs_person
+
+BASE_AGAIN = timedelta(hours=1)
+"""When a PR whose base went away is looked at again: no event of the ticket's tells that a branch is back."""
+
+PullNoted = PullIsOpen | PullIsClosed | PullLostBase
 
 SEAL_EVERY = 64
 """The service seals a ledger at the latest when this many commits of agents stand above its last seal."""
@@ -183,7 +190,7 @@ def _results(s: Situation) -> Iterator[NoteResults]:
         yield NoteResults(noted, "a child gave its result")
 
 
-def _pull(s: Situation) -> Iterator[CreatePull | ReopenPull | PullIsOpen | PullIsClosed | AskAboutPull | Wait]:
+def _pull(s: Situation) -> Iterator[CreatePull | ReopenPull | PullNoted | AskAboutPull | Wait]:
     work, pull = s.record.work, ticket_pull(s.record, s.observation)
     if work is None or (isinstance(s.head, NothingPublished) and not isinstance(s.head, Unheld)):
         if is_passive(s.record) and pull is not None and pull.state == "CLOSED":
@@ -199,6 +206,11 @@ def _pull(s: Situation) -> Iterator[CreatePull | ReopenPull | PullIsOpen | PullI
         yield Wait(f"the branch {work.trunk}, into which the child's work goes, is not published yet")
     elif pull is None:
         yield from _missing_pull(s, work)
+    elif pull.state == "CLOSED" and pull.base == work.trunk and s.observation.trunk is None:
+        # GitHub closes a PR whose base is deleted, and reopens none without one.
+        if to_reopen != pull.number:
+            yield PullLostBase(pull.number, "it was closed because its base went away, not by a person")
+        yield Wait(f"the base of PR #{pull.number} does not stand any more", s.now + BASE_AGAIN)
     elif pull.state == "CLOSED" and to_reopen == pull.number:
         yield ReopenPull(pull.number, "it was closed by what was done to its branch, not by a person")
     elif pull.state == "CLOSED":

@@ -138,8 +138,8 @@ def landed_branch(record: Record, observation: Observation, after: AfterMerge | 
     branch = observation.branch(work.branch) if work is not None else None
     if work is None or branch is None:
         return None
-    if branch.name in (work.trunk, observation.default_branch):
-        return Stays("a trunk is never removed")
+    if branch.name in (work.trunk, observation.default_branch, observation.around.asked.into):
+        return Stays("a trunk and the base of releases are never removed")
     if after is None or not after.on_trunk:
         return Stays("the trunk does not contain what was merged")
     fence = record.fence

@@ -61,6 +61,14 @@ class PullIsClosed:
 
 
 @dataclass(frozen=True)
+class PullLostBase:
+    """Note in the record that GitHub closed the PR because its base went away, so that it is reopened with the base."""
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class ForgetRefusals:
     """Drop refused permits whose write is not wanted any more, so that nobody is shown a blocker that is none: what
     they were for stands now (an earlier send was carried out late, or a person made it), or the head moved on.
@@ -413,6 +421,7 @@ Action = (
     | ReopenPull
     | PullIsOpen
     | PullIsClosed
+    | PullLostBase
     | Guarded
     | NoteUpdate
     | NoteDequeued

@@ -22,6 +22,7 @@ from app.domain.plan import (
     ProbeEffect,
     PullIsClosed,
     PullIsOpen,
+    PullLostBase,
     SealTail,
     StampLease,
 )
@@ -55,6 +56,9 @@ def noted(record: Record, plan: Plan, *, now: datetime) -> Record:
             record = noting.noted(record, action, now=now)
         elif isinstance(action, PullIsClosed):
             projections = record.projections.model_copy(update={"closed_pr": action.number})
+            record = record.model_copy(update={"projections": projections})
+        elif isinstance(action, PullLostBase):
+            projections = record.projections.model_copy(update={"reopen_pr": action.number})
             record = record.model_copy(update={"projections": projections})
     return record
 
@@ -90,6 +94,7 @@ _EVENTS: dict[type[Action], str] = {
     NoteSaved: "the holder saved",
     PullIsOpen: "PR is open",
     PullIsClosed: "PR closed by a person",
+    PullLostBase: "PR closed with its base",
     NoteMerge: "the trunk has the work",
     NoteUpdate: "branch brought up to date",
     NoteDequeued: "taken out of the merge queue",

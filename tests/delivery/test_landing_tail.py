@@ -14,7 +14,7 @@ from app.domain.observation import Branch
 from app.domain.plan import CloseIssue, NoteMerge, Nudge, TellOfMerge, Wait
 from app.domain.record import Fence, Landing, Merged
 from app.domain.situation import Situation
-from app.domain.surroundings import OtherPull, Surroundings
+from app.domain.surroundings import Asked, OtherPull, Surroundings
 
 NOW = situation().now
 MERGE_SHA, OTHER = "d" * 40, "e" * 40
@@ -117,6 +117,7 @@ def test_a_merge_that_does_not_show_is_looked_at_again() -> None:
         ({"pulls": (READY_PULL, replace(READY_PULL, number=58, base="release-2"))}, Stays),
         ({"trunk": BRANCH}, Stays),
         ({"default_branch": BRANCH}, Stays),
+        ({"around": Surroundings(asked=Asked(into=BRANCH))}, Stays),
     ],
 )
 def test_the_branch_goes_only_where_nothing_is_lost(changes: dict[str, Any], fate: type | None) -> None:
