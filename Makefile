@@ -10,7 +10,7 @@ NPM    := tests/npm
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup npm gh coverage test lint types layers unit crash demo bench lock clean
+.PHONY: help setup npm gh coverage test lint types layers unit drills crash demo bench lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 12
@@ -27,7 +27,7 @@ $(STAMP): requirements/all.lock pyproject.toml
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 
-test: lint ## format, lint, types, layers and all tests
+test: lint ## format, lint, types, layers and the tests (the long ones: make drills)
 	@$(MAKE) --no-print-directory -j 2 unit types layers
 
 lint: $(STAMP) ## format and lint (ruff)
@@ -65,7 +65,10 @@ coverage: $(STAMP) npm ## list anew in docs/emulator.md what the emulator serves
 	$(BIN)/python -m tests.contract.coverage
 
 unit: $(STAMP) npm gh ## the tests, in parallel
-	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not drill"
+
+drills: $(STAMP) npm ## the long tests: killed processes, every call disturbed, the demo without its writes
+	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m drill
 
 crash: $(STAMP) ## every external call of every story, disturbed in every way (half an hour; CRASH=story/kind/n plays one)
 	CRASH='$(or $(CRASH),all)' $(BIN)/pytest -q -n auto --dist load tests/controller/test_crash_everywhere.py

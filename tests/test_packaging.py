@@ -104,9 +104,11 @@ def test_compose_publishes_the_service_on_this_machine_only_and_the_database_not
     assert services["service"]["depends_on"]["database"]["condition"] == "service_healthy"
 
 
-def test_ci_runs_the_two_commands_of_the_readme() -> None:
+def test_ci_runs_the_commands_of_the_readme_and_leaves_no_test_out() -> None:
     script = (ROOT / ".ci/run").read_text()
-    assert re.findall(r"^make \w+$", script, re.MULTILINE) == ["make test", "make demo"]
+    assert re.findall(r"^make \w+$", script, re.MULTILINE) == ["make test", "make drills", "make demo"]
+    makefile = (ROOT / "Makefile").read_text()
+    assert re.findall(r"pytest .* -m (.+)$", makefile, re.MULTILINE) == ['"not drill"', "drill"]
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
     assert {"run": "bash .ci/run"} in workflow["jobs"]["test"]["steps"]
 

@@ -18,7 +18,7 @@ from tests.crash import DISTURBANCES, Call, Reach, Stage
 from tests.crash_end import EndState, end_of
 from tests.crash_stories import STORIES
 
-pytestmark = pytest.mark.timeout(3 * 3600 if os.environ.get("CRASH") == "all" else 240)
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(3 * 3600 if os.environ.get("CRASH") == "all" else 240)]
 MAKES_OBJECTS = ("POST git/trees", "POST git/commits")
 """Nobody sees an object before a ref names it, so by default these are disturbed once over all stories, like reads."""
 Dealt = dict[tuple[str, Call], tuple[str, int]]

@@ -67,7 +67,7 @@ async def test_a_key_held_by_a_killed_process_goes_to_another(database, database
     assert poke.key == "octo-org/demo#42"
 
 
-@pytest.mark.slow
+@pytest.mark.drill
 async def test_every_poke_that_returned_survives_the_kill(database_url, clock):
     worker = started(POKE_FOREVER, database_url)
     assert worker.stdout is not None

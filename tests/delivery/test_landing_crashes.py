@@ -17,7 +17,7 @@ from tests.crash import DISTURBANCES, Call, Reach, Stage
 from tests.crash_end import EndState, end_of
 from tests.crash_stories import STORIES_OF_LANDING
 
-pytestmark = pytest.mark.timeout(3 * 3600 if os.environ.get("CRASH") == "all" else 240)
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(3 * 3600 if os.environ.get("CRASH") == "all" else 240)]
 
 SAMPLE: dict[str, tuple[str, ...]] = {
     "lands": ("PUT pulls/*/merge", "PATCH issues/*", "graphql UpdateRefs"),

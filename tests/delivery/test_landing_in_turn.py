@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 from many_tickets import REPO, ManyTickets
 
-pytestmark = pytest.mark.timeout(300)  # some twenty seconds of processor time, however busy the machine is
+pytestmark = [
+    pytest.mark.drill,
+    pytest.mark.timeout(300),
+]  # some twenty seconds of processor time, however busy the machine is
 
 MANY = 30
 STRICT = {"strict_required_status_checks_policy": True, "required_status_checks": [{"context": "ci"}]}

@@ -18,6 +18,8 @@ from app.doctor.probes_of_projects import TITLE
 from app.emulator.client import Emulator
 from app.service.keys import new_keys
 
+pytestmark = pytest.mark.drill
+
 ROOT = Path(__file__).parents[2]
 PERMISSIONS = {
     "metadata": "read",

@@ -8,8 +8,9 @@ import pytest
 from app.domain.outcome import Blocked, Code, Refused
 from benchmarks.claim_race import Race, play
 
+pytestmark = pytest.mark.drill
 
-@pytest.mark.slow
+
 def test_of_sixteen_callers_of_two_services_one_wins(tmp_path: Path) -> None:
     races = play(tmp_path, callers=16, rounds=2, replicas=2)
     assert [race.generation for race in races] == [1, 2]

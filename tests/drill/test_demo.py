@@ -20,12 +20,13 @@ from app.drill.story import APART, PROOFS, Story, moment_of_death
 from app.drill.telling import Result, Telling
 from app.drill.world import TICKET, World
 
+pytestmark = pytest.mark.drill
+
 ROOT = Path(__file__).parents[2]
 SEED = 7
 MAKES_OWN = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "SEED", "KEEP")
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_the_demo_proves_every_step_and_is_kept_until_it_is_ended(tmp_path: Path) -> None:
     """One story for all that can be seen of it: what it tells, the seed, what `--keep` keeps, what is left after."""
@@ -147,7 +148,6 @@ def test_make_demo_passes_on_what_it_is_given(given: tuple[str, ...], command: s
     assert planned.stdout.splitlines()[-1].split() == [".venv/bin/agent-recovery", *command.split()]
 
 
-@pytest.mark.slow
 def test_with_writes_off_nothing_is_claimed(tmp_path: Path) -> None:
     world = World(tmp_path)
     try:

@@ -8,8 +8,9 @@ import pytest
 from app.drill.door import Passage
 from benchmarks.recovery import MOST, Cost, Shape, differences, measure, sort
 
+pytestmark = pytest.mark.drill
 
-@pytest.mark.slow
+
 def test_a_recovery_costs_the_same_for_a_short_and_a_long_ledger(tmp_path: Path) -> None:
     shapes = (Shape(10), Shape(200, tail=64))
     folders = [tmp_path / str(shape.checkpoints) for shape in shapes]

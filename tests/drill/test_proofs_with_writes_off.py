@@ -8,7 +8,7 @@ from story_with_gaps import StoryWithGaps
 from app.drill.proof import NotProved, Proved
 from app.drill.story import PROOFS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(240)]
 
 MISSING: dict[str, tuple[str, ...]] = {
     # the installation

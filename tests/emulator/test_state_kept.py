@@ -28,6 +28,8 @@ from app.emulator.server import Server
 from app.emulator.state import Actor
 from app.emulator.state_folder import FILE, StateRefused
 
+pytestmark = pytest.mark.drill
+
 ROOT = Path(__file__).parents[2]
 REPO = "/repos/octo/demo"
 

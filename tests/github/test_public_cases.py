@@ -63,9 +63,11 @@ def test_an_author_that_is_gone_is_nobody() -> None:
 
 def test_a_text_that_is_null_links_nothing() -> None:
     given, expected = case(PEOPLE, "null_pr_body")
-    routing = route("pull_request", {"pull_request": {"number": 7, "head": {"ref": "x"}, **given["pull_request"]}})
+    pull = {"number": 7, "head": {"ref": "x"}, **given["pull_request"]}
+    routing = route("pull_request", {"action": "opened", "pull_request": pull})
     assert isinstance(routing, Poked)
-    assert routing.keys == ("octo-org/demo",)
+    # It is of no ticket: only its own check is answered.
+    assert routing.keys == ("octo-org/demo#7",)
     assert expected["closing_refs"] == []
     assert linked_issue_of("") is None
 

@@ -17,6 +17,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # for the world of this folder's
 
 from git_world import REPO, GitWorld
 
+pytestmark = pytest.mark.drill
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -16,6 +16,8 @@ from app.agent.cli import app as commands
 from app.drill.processes import StoryProcess
 from tests.recovery.git_world import REPO, GitWorld
 
+pytestmark = pytest.mark.drill
+
 FIRST, SECOND = "1" * 40, "2" * 40
 AGENTS = Path(__file__).with_name("child_agents.py")
 PATIENCE_S = 120.0

@@ -16,6 +16,8 @@ from app.drill.proof import Attempt
 from app.drill.world import NAME, OWNER, REPOSITORY, TICKET, Person, World
 from tests.recovery.effect_target import Target, script, served
 
+pytestmark = pytest.mark.drill
+
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:

@@ -41,7 +41,7 @@ LEASE = Policy().lease
 WAIT_S = (LEASE.ttl + LEASE.grace).total_seconds() + 60
 """After so long without a sign of life a ticket is taken over; the agent pushed a moment before it died."""
 RESTART_S = 30.0
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(300)]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # for the world of this folder's
 from git_world import GitWorld
 from test_agent_without_github import HandedAgent
 
+pytestmark = pytest.mark.drill
+
 AGENT = """
 import json, pathlib, subprocess, sys, time
 told = pathlib.Path(".agent-recovery/next.json")

@@ -70,7 +70,7 @@ async def acknowledged_until_killed(process: subprocess.Popen[str], port: int, e
     return acknowledged
 
 
-@pytest.mark.slow
+@pytest.mark.drill
 @pytest.mark.parametrize("seed", [1, 2, 3])
 async def test_no_acknowledged_delivery_is_lost(tmp_path, seed):
     url = f"sqlite:///{tmp_path}/service.db"
