@@ -11,6 +11,8 @@ from drifts import ROWS, TRIGGERS, Drift, Play, Played, play_all
 
 from app.emulator.client import Emulator
 
+pytestmark = pytest.mark.drill
+
 CASES = [(trigger, row) for trigger in TRIGGERS for row in ROWS]
 
 
