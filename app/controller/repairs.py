@@ -11,17 +11,8 @@ from app.controller.turn import Again
 from app.controller.upkeep import Upkeep
 from app.controller.view import View
 from app.domain.keys import TicketKey
-from app.domain.plan import (
-    AskAboutEffect,
-    AskAboutPull,
-    AskPerson,
-    Nudge,
-    Plan,
-    RemoveComment,
-    ReopenPull,
-    TellOfMerge,
-    WarnOfGap,
-)
+from app.domain.landing_actions import Nudge, TellOfMerge
+from app.domain.plan import AskAboutEffect, AskAboutPull, AskPerson, Plan, RemoveComment, ReopenPull, WarnOfGap
 from app.github.pulls import PullRefusal, PullRefused
 from app.ledger.reading import Standing
 

@@ -34,6 +34,7 @@ from app.domain import permits, round_notes
 from app.domain.decide import decide
 from app.domain.fencing import Head, is_passive
 from app.domain.keys import TicketKey
+from app.domain.landing_actions import FenceOff
 from app.domain.landing_settled import Accepted
 from app.domain.landing_tail import tail
 from app.domain.life_cycle import Ending, ending
@@ -42,7 +43,6 @@ from app.domain.plan import (
     Adopt,
     CreateComment,
     CreatePull,
-    FenceOff,
     Guarded,
     NoteSaved,
     Plan,

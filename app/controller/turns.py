@@ -16,9 +16,10 @@ from app.controller.pokes import PokeStore
 from app.controller.tables import landing_turns
 from app.controller.view import View
 from app.domain.keys import TicketKey
+from app.domain.landing_actions import Merge, UpdateBranch
 from app.domain.landing_steps import on_its_way
 from app.domain.landing_turns import Asking, Turn, Waits, asked, following
-from app.domain.plan import Merge, Plan, UpdateBranch, Wait
+from app.domain.plan import Plan, Wait
 from app.domain.priority import rank_of
 from app.domain.situation import Situation
 from app.domain.ticket_id import ticket_id

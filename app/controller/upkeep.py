@@ -21,22 +21,12 @@ from app.domain.code_owners import Owner, owners_of, to_ask
 from app.domain.linked_issue import linked_issue_of
 from app.domain.metadata import put_there, with_link
 from app.domain.noting import with_value
-from app.domain.plan import (
-    Action,
-    AddLabels,
-    AskOwners,
-    Assign,
-    LinkIssue,
-    Note,
-    Plan,
-    RemoveLabel,
-    SetBoardStatus,
-    SetDraft,
-)
+from app.domain.plan import Action, Note, Plan, SetDraft
 from app.domain.policy import Policy
 from app.domain.record import Projections
 from app.domain.situation import ticket_pull
 from app.domain.ticket_id import number_of
+from app.domain.upkeep_actions import AddLabels, AskOwners, Assign, LinkIssue, RemoveLabel, SetBoardStatus
 from app.github.errors import Forbidden, GraphQLFailed, NotFound, Validation
 from app.github.metadata import ReviewRefused, ReviewRequested
 from app.github.project_fields import FieldRefused

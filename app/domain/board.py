@@ -18,11 +18,12 @@ from collections.abc import Iterator, Sequence
 from app.domain.fence_commit import MERGES
 from app.domain.observation import Branch, Observation
 from app.domain.plain_text import one_line, shorten
-from app.domain.plan import MoveTrunk, Note, SetBoardStatus
+from app.domain.plan import MoveTrunk, Note
 from app.domain.policy import Policy
 from app.domain.record import TERMINAL, Board, Record
 from app.domain.surroundings import Column, ProjectItem
 from app.domain.ticket_evidence import names_release
+from app.domain.upkeep_actions import SetBoardStatus
 
 _SHOWN_BYTES = 120
 _KEPT_BYTES = 255

@@ -18,9 +18,10 @@ from datetime import datetime, timedelta
 
 from app.domain.fencing import AtPublished, Foreign, Head
 from app.domain.observation import Pull
-from app.domain.plan import AddLabels, Note, RemoveLabel, SetDraft
+from app.domain.plan import Note, SetDraft
 from app.domain.pull_acts import latest, undone_by_others
 from app.domain.record import AskedToLand, Drafting, Record
+from app.domain.upkeep_actions import AddLabels, RemoveLabel
 
 REFUSED_FOR = timedelta(days=1)
 """How long what GitHub refused is not tried again: a plan or a permission has to change first."""

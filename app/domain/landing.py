@@ -14,11 +14,12 @@ from datetime import datetime
 
 from app.domain import landing_of_pull, landing_of_ticket, permits
 from app.domain.fencing import AtPublished, Head
+from app.domain.landing_actions import Enqueue, Merge, UpdateBranch
 from app.domain.landing_blocker import Blocker, BlockerCode, in_order, names
 from app.domain.landing_evidence import Method
 from app.domain.merge_text import merge_text
 from app.domain.observation import Observation
-from app.domain.plan import Enqueue, Merge, UpdateBranch, target_of
+from app.domain.plan import target_of
 from app.domain.policy import Mode, Policy
 from app.domain.pull_class import Classed, PullClass, TicketPull, landable
 from app.domain.record import FINISHED, TERMINAL, Record

@@ -11,23 +11,12 @@ from app.domain.branch_updated import updates_asked
 from app.domain.fence_commit import MERGES, may_still_merge
 from app.domain.fencing import AtPublished, Foreign
 from app.domain.landing import Behind, Land, NotYet, Queue, action_of, decide_landing
+from app.domain.landing_actions import EditBase, Enqueue, FenceOff, Merge, NoteDequeued, NoteUpdate, UpdateBranch
 from app.domain.landing_blocker import BlockerCode
 from app.domain.landing_of_pull import MERGEABLE_AGAIN
 from app.domain.merge_next import says_queue
 from app.domain.permits import RETRY_AFTER
-from app.domain.plan import (
-    Action,
-    EditBase,
-    Enqueue,
-    FenceOff,
-    ForgetRefusals,
-    Merge,
-    NoteDequeued,
-    NoteUpdate,
-    SetDraft,
-    UpdateBranch,
-    Wait,
-)
+from app.domain.plan import Action, ForgetRefusals, SetDraft, Wait
 from app.domain.policy import Mode
 from app.domain.pull_acts import latest
 from app.domain.pull_class import TicketPull

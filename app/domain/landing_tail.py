@@ -14,10 +14,11 @@ from app.domain.branches import ticket_of_branch
 from app.domain.dependents import dependents_to_move
 from app.domain.fence_commit import MERGES, came_first
 from app.domain.handoff_marker import report_marker
+from app.domain.landing_actions import CloseIssue, NoteMerge, Nudge, TellOfMerge
 from app.domain.life_cycle import Ending, merged_pull
 from app.domain.merge_seen import AfterMerge
 from app.domain.observation import Observation
-from app.domain.plan import CloseIssue, MoveTrunk, NoteMerge, Nudge, Plan, TellOfMerge, Wait
+from app.domain.plan import MoveTrunk, Plan, Wait
 from app.domain.record import TERMINAL, PermitKind, Record
 from app.domain.situation import Situation, own_pulls
 from app.domain.ticket_id import Child

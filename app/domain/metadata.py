@@ -17,14 +17,16 @@ from app.domain.branches import ticket_of_branch
 from app.domain.drafts import asked_state
 from app.domain.fence_commit import MERGES
 from app.domain.fencing import Head
+from app.domain.landing_actions import EditBase
 from app.domain.linked_issue import linked_issue_of
 from app.domain.observation import Observation, Pull
 from app.domain.plain_text import one_line, shorten
-from app.domain.plan import AddLabels, AskOwners, Assign, EditBase, LinkIssue, MoveTrunk, Note
+from app.domain.plan import MoveTrunk, Note
 from app.domain.policy import Policy
 from app.domain.pull_acts import latest, undone_by_others
 from app.domain.record import Carried, Record
 from app.domain.trunks import is_trunk
+from app.domain.upkeep_actions import AddLabels, AskOwners, Assign, LinkIssue
 
 MOST_ASSIGNEES = 10
 """GitHub passes over those after the tenth."""

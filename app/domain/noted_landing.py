@@ -1,9 +1,9 @@
 """What a landing writes down without any outside write."""
 
 from app.domain.branch_updated import with_update
+from app.domain.landing_actions import NoteDequeued, NoteMerge, NoteUpdate
 from app.domain.landing_settled import with_merge
 from app.domain.model import Instant
-from app.domain.plan import NoteDequeued, NoteMerge, NoteUpdate
 from app.domain.record import Record
 
 

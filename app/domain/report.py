@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from app.domain.fence_commit import Disarming
 from app.domain.handoff_marker import report_marker
+from app.domain.landing_actions import TellOfMerge
 from app.domain.mention import mention
 from app.domain.observation import Comment, Issue, Observation, Pull
-from app.domain.plan import AskPerson, RestoreBranch, TellOfMerge, WarnOfGap
+from app.domain.plan import AskPerson, RestoreBranch, WarnOfGap
 from app.domain.ticket_id import TicketId
 from app.domain.untrusted import inline
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from app.domain import gates, noting
+from app.domain.landing_actions import NoteDequeued, NoteMerge, NoteUpdate
 from app.domain.landing_settled import Accepted, Merge
 from app.domain.noted_landing import noted_landing
 from app.domain.plan import (
@@ -11,13 +12,10 @@ from app.domain.plan import (
     ForgetRefusals,
     MoveTrunk,
     Note,
-    NoteDequeued,
-    NoteMerge,
     NotePredecessor,
     NoteProgress,
     NoteResults,
     NoteSaved,
-    NoteUpdate,
     Plan,
     ProbeEffect,
     PullIsClosed,

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from app.domain.fence_commit import MERGES
+from app.domain.landing_actions import EditBase
 from app.domain.observation import Observation, Pull
-from app.domain.plan import EditBase, NotePredecessor
+from app.domain.plan import NotePredecessor
 from app.domain.record import Record
 from app.domain.situation import ticket_pull
 from app.domain.stack_graph import landed_under, ticket_below

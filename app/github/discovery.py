@@ -14,7 +14,7 @@ from app.domain.observation import Branch
 from app.domain.others_check import OpenPull, Run
 from app.domain.pull_class import Refs
 from app.github.access import CHECK_NAME, RepositoryAccess
-from app.github.graphql_shapes import PageInfo, RefNode, RefNodes
+from app.github.graphql_shapes import PageInfo, RefNode, RefNodes, TargetNode
 from app.github.policy_history import NOT_TEXT
 from app.github.shapes import read
 from app.github.wire import Call
@@ -32,7 +32,7 @@ fragment openPull on PullRequest {
           nodes {
             app { databaseId }
             checkRuns(first: 20, filterBy: {checkType: ALL, checkName: $checkName}) {
-              nodes { databaseId conclusion externalId title }
+              nodes { databaseId name status conclusion externalId title }
             }
           }
         }
@@ -239,47 +239,14 @@ class _Home(Message):
     name: str = Field(alias="nameWithOwner")
 
 
-class _Run(Message):
-    id: int = Field(alias="databaseId")
-    conclusion: str | None = None
-    external_id: str | None = Field(default=None, alias="externalId")
-    title: str | None = None
-
-    def run(self) -> Run:
-        conclusion = self.conclusion.lower() if self.conclusion else None
-        return Run(self.id, conclusion, self.external_id or "", self.title)
-
-
-class _Runs(Message):
-    nodes: tuple[_Run, ...] = ()
-
-
-class _App(Message):
-    id: int = Field(alias="databaseId")
-
-
-class _Suite(Message):
-    app: _App | None = None
-    runs: _Runs = Field(default=_Runs(), alias="checkRuns")
-
-
-class _Suites(Message):
-    nodes: tuple[_Suite | None, ...] = ()
-
-
-class _Commit(Message):
-    oid: Sha
-    suites: _Suites = Field(default=_Suites(), alias="checkSuites")
-
-
 class _PullCommit(Message):
-    commit: _Commit
+    commit: TargetNode
 
     def runs(self, head: str, app_id: int) -> list[Run]:
         if self.commit.oid != head:
             return []
-        suites = [suite for suite in self.commit.suites.nodes if suite is not None]
-        return [node.run() for suite in suites if suite.app and suite.app.id == app_id for node in suite.runs.nodes]
+        found = self.commit.check_runs(app_id, CHECK_NAME)
+        return [Run(run.id, run.conclusion, run.external_id, run.title) for run in found]
 
 
 class _PullCommits(Message):

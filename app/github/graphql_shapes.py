@@ -197,7 +197,7 @@ class _SuiteNode(Message):
 
 
 class _SuiteNodes(Message):
-    nodes: tuple[_SuiteNode, ...] = ()
+    nodes: tuple[_SuiteNode | None, ...] = ()
 
 
 class TargetNode(Message):
@@ -209,7 +209,8 @@ class TargetNode(Message):
     def check_runs(self, app_id: int, name: str) -> tuple[CheckRun, ...]:
         """The runs of one App under one name, oldest first; status and conclusion in lower case, as in REST."""
         suites = self.suites.nodes if self.suites else ()
-        ours = [run for suite in suites if suite.app and suite.app.id == app_id for run in suite.runs.nodes]
+        own = [suite for suite in suites if suite is not None and suite.app is not None and suite.app.id == app_id]
+        ours = [run for suite in own for run in suite.runs.nodes]
         return tuple(
             CheckRun(
                 id=run.id,

@@ -13,6 +13,7 @@ from app.domain.observation import CheckRun
 from app.domain.policy_check import NAME
 from app.github.access import RepositoryAccess
 from app.github.errors import GraphQLFailed
+from app.github.graphql_shapes import TargetNode
 from app.github.policy_history import NOT_TEXT
 from app.github.shapes import read
 from app.github.wire import Call
@@ -159,54 +160,11 @@ class _File(Message):
         return NOT_TEXT if blob is None or blob.text is None or blob.is_truncated else blob.text
 
 
-class _Run(Message):
-    id: int = Field(alias="databaseId")
-    name: str
-    status: str
-    conclusion: str | None = None
-    external_id: str | None = Field(default=None, alias="externalId")
-    title: str | None = None
-    summary: str | None = None
-
-    def check_run(self, sha: str) -> CheckRun:
-        return CheckRun(
-            id=self.id,
-            sha=sha,
-            status=self.status.lower(),
-            conclusion=self.conclusion.lower() if self.conclusion else None,
-            external_id=self.external_id or "",
-            title=self.title,
-            summary=self.summary,
-        )
-
-
-class _Runs(Message):
-    nodes: tuple[_Run, ...] = ()
-
-
-class _App(Message):
-    id: int = Field(alias="databaseId")
-
-
-class _Suite(Message):
-    app: _App | None = None
-    runs: _Runs = Field(default=_Runs(), alias="checkRuns")
-
-
-class _Suites(Message):
-    nodes: tuple[_Suite | None, ...] = ()
-
-
-class _Commit(Message):
-    oid: Sha
+class _Commit(TargetNode):
     file: _File | None = None
-    suites: _Suites | None = Field(default=None, alias="checkSuites")
 
     def policy_head(self, app_id: int) -> PolicyHead:
-        suites = [suite for suite in (self.suites.nodes if self.suites else ()) if suite is not None]
-        ours = [run for suite in suites if suite.app and suite.app.id == app_id for run in suite.runs.nodes]
-        runs = tuple(run.check_run(self.oid) for run in ours if run.name == NAME)
-        return PolicyHead(self.oid, self.file.oid if self.file else None, runs)
+        return PolicyHead(self.oid, self.file.oid if self.file else None, self.check_runs(app_id, NAME))
 
 
 class _Parent(Message):

@@ -15,7 +15,7 @@ from app.domain.board import asks_for_trunks, decide_board, trunk_of_release, wa
 from app.domain.keys import IssueKey
 from app.domain.noting import noted
 from app.domain.observation import Branch, Observation
-from app.domain.plan import Action, MoveTrunk, Note, SetBoardStatus
+from app.domain.plan import Action, MoveTrunk, Note
 from app.domain.policy import Policy, ProjectPolicy, StatusNames
 from app.domain.policy_text import read_policy
 from app.domain.priority import NONE, rank, rank_of
@@ -23,6 +23,7 @@ from app.domain.record import Board, Merged, Permit, Record, Target
 from app.domain.record import Landing as Landed
 from app.domain.surroundings import Asked, Column, Surroundings
 from app.domain.trunks import Trunk, choose_trunk
+from app.domain.upkeep_actions import SetBoardStatus
 from app.emulator.client import Emulator
 
 POLICY = Policy(project=ProjectPolicy(number=7))

@@ -9,9 +9,9 @@ from loop_world import REPO, LoopWorld
 
 from app.domain.checkpoint import Checkpoint
 from app.domain.landing import Land, action_of, decide_landing
+from app.domain.landing_actions import CloseIssue, Merge
 from app.domain.landing_tail import tail
 from app.domain.merge_seen import AfterMerge
-from app.domain.plan import CloseIssue, Merge
 from app.domain.record import Landing as Landed
 from app.domain.record import Merged
 from tests.delivery.landing_scene import HEAD, situation

@@ -10,11 +10,12 @@ from upkeep_scene import HEAD, NOW, PULL, act, observation, record
 
 from app.domain.drafts import NO_DRAFTS, REFUSED_FOR, asked_state, decide_draft, drafted_by, refused
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished
-from app.domain.plan import AddLabels, Note, RemoveLabel, SetDraft
+from app.domain.plan import Note, SetDraft
 from app.domain.policy import Policy
 from app.domain.pull_acts import Act
 from app.domain.record import AskedToLand, Drafting, Record
 from app.domain.record import Landing as Landed
+from app.domain.upkeep_actions import AddLabels, RemoveLabel
 from app.domain.verdict import verdict_on
 from app.domain.worth_knowing import worth_knowing
 

@@ -13,7 +13,8 @@ from app.emulator.client import Emulator
 
 pytestmark = pytest.mark.drill
 
-CASES = [(trigger, row) for trigger in TRIGGERS for row in ROWS]
+# A row says which triggers cannot meet it: no agent ever calls about what is no ticket's.
+CASES = [(trigger, row) for trigger in TRIGGERS for row in ROWS if trigger not in row.never_by]
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +42,6 @@ def played(emulator: Emulator, tmp_path_factory: pytest.TempPathFactory) -> Iter
 def test_a_drift_is_put_right_or_told_whatever_made_the_loop_look(
     played: Callable[[str], Played], trigger: str, row: Drift
 ) -> None:
-    if trigger in row.never_by:
-        pytest.skip(row.never_by[trigger])
     fault = played(trigger).faults[row.name]
     assert fault is None, fault
 

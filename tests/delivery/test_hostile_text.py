@@ -34,6 +34,7 @@ from app.domain.fence_commit import Disarming
 from app.domain.fencing import Foreign
 from app.domain.handoff_comment import render
 from app.domain.landing import Land, action_of, decide_landing
+from app.domain.landing_actions import Merge, TellOfMerge
 from app.domain.landing_told import standing_in_the_way
 from app.domain.lease import liveness
 from app.domain.missing_pull import Gap, Uncertain
@@ -43,7 +44,7 @@ from app.domain.others_check import OpenPull, answers
 from app.domain.others_report import auto_merge_report
 from app.domain.outcome import Blocked, Code
 from app.domain.plain_text import clean
-from app.domain.plan import AskAboutEffect, AskPerson, Merge, RestoreBranch, TellOfMerge, WarnOfGap, target_of
+from app.domain.plan import AskAboutEffect, AskPerson, RestoreBranch, WarnOfGap, target_of
 from app.domain.policy import Mode, Policy, ProjectPolicy, ReleasePolicy, StatusNames
 from app.domain.policy_check import PolicyAt, of_pull
 from app.domain.policy_text import read_policy

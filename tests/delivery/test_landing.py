@@ -22,9 +22,10 @@ from app.domain.landing import (
     in_its_way,
     wanted,
 )
+from app.domain.landing_actions import Enqueue, Merge, UpdateBranch
 from app.domain.landing_blocker import MEANINGS, BlockerCode
 from app.domain.observation import Issue
-from app.domain.plan import Enqueue, Merge, UpdateBranch, target_of
+from app.domain.plan import target_of
 from app.domain.policy import Mode, ReleasePolicy
 from app.domain.record import AskedToLand, Landing, Merged, Permit, Work
 from app.domain.required_checks import Required, StatusSeen

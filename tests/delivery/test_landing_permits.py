@@ -10,22 +10,11 @@ from landing_scene import HEAD, READY, READY_PULL, situation
 from app.domain import landing_steps
 from app.domain.decide import decide
 from app.domain.fencing import AtPublished, Foreign
+from app.domain.landing_actions import EditBase, Enqueue, FenceOff, NoteDequeued, NoteUpdate, UpdateBranch
+from app.domain.landing_actions import Merge as MergeAction
 from app.domain.landing_settled import Accepted, Merge, Moot
 from app.domain.permits import opened
-from app.domain.plan import (
-    Adopt,
-    EditBase,
-    Enqueue,
-    FenceOff,
-    ForgetRefusals,
-    NoteDequeued,
-    NoteUpdate,
-    Plan,
-    UpdateBranch,
-    Wait,
-    target_of,
-)
-from app.domain.plan import Merge as MergeAction
+from app.domain.plan import Adopt, ForgetRefusals, Plan, Wait, target_of
 from app.domain.record import Merged, Permit, Record, Round, Target
 from app.domain.round_notes import noted
 from app.domain.settling import Declined, Made, NotSent, Unknown, settle

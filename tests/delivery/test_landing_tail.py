@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from landing_scene import HEAD, READY, READY_PULL, READY_WORLD, situation
 
+from app.domain.landing_actions import CloseIssue, NoteMerge, Nudge, TellOfMerge
 from app.domain.landing_tail import Goes, Stays, landed_branch, tail
 from app.domain.life_cycle import Ending
 from app.domain.merge_seen import AfterMerge
 from app.domain.observation import Branch
-from app.domain.plan import CloseIssue, NoteMerge, Nudge, TellOfMerge, Wait
+from app.domain.plan import Wait
 from app.domain.record import Fence, Landing, Merged
 from app.domain.situation import Situation
 from app.domain.surroundings import Asked, OtherPull, Surroundings

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.landing import Land, action_of, decide_landing
+from app.domain.landing_actions import Merge
 from app.domain.merge_answer import MAX_BASE_RETRIES, Meaning, MergeAnswer, Seen, meaning_of
 from app.domain.merge_next import (
     ByQueue,
@@ -26,7 +27,6 @@ from app.domain.merge_next import (
     after_answer,
 )
 from app.domain.merge_text import merge_text
-from app.domain.plan import Merge
 from tests.delivery.landing_scene import situation
 
 CASE = json.loads((Path(__file__).parents[1] / "fixtures" / "merge_refusals.json").read_text())

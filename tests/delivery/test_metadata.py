@@ -10,6 +10,7 @@ from loop_world import REPO, LoopWorld
 from upkeep_scene import HEAD, PULL, WORK, act, observation, record
 
 from app.domain.fencing import AtPublished
+from app.domain.landing_actions import EditBase
 from app.domain.linked_issue import linked_issue_of
 from app.domain.metadata import (
     MOST_REMEMBERED,
@@ -21,9 +22,10 @@ from app.domain.metadata import (
 )
 from app.domain.noting import open_pull
 from app.domain.observation import Observation, Pull
-from app.domain.plan import Action, AddLabels, Assign, EditBase, MoveTrunk
+from app.domain.plan import Action, MoveTrunk
 from app.domain.policy import EnrollPolicy, Policy
 from app.domain.record import Carried, Drafting, Permit, Record, Target
+from app.domain.upkeep_actions import AddLabels, Assign
 from app.domain.worth_knowing import worth_knowing
 
 FENCED = AtPublished(HEAD, True)

@@ -12,10 +12,11 @@ from app.domain.criteria import criteria
 from app.domain.dependents import dependents_to_move
 from app.domain.handoff_comment import render
 from app.domain.landing import Land, NotYet, decide_landing
+from app.domain.landing_actions import EditBase
 from app.domain.landing_blocker import BlockerCode as C
 from app.domain.landing_told import lines, standing_in_the_way
 from app.domain.lease import liveness
-from app.domain.plan import EditBase, NotePredecessor
+from app.domain.plan import NotePredecessor
 from app.domain.record import Permit, Target
 from app.domain.recovery_steps import findings
 from app.domain.recovery_view import RecoveryView
