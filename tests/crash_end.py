@@ -11,6 +11,9 @@ from loop_world import LoopWorld
 from app.domain.validation import validations_of
 from tests.crash import Play
 
+_GAP = ":gap-g"
+"""In the marker of a warning that a holder works on without saving."""
+
 
 @dataclass(frozen=True)
 class EndState:
@@ -49,7 +52,9 @@ class EndState:
     trunk: tuple[str, ...]
     """The first lines of the trunk's commits, sorted."""
     told: int
-    """Comments that the App made, on the Issue and on the PRs."""
+    """Comments that the App made, on the Issue and on the PRs, without warnings of a gap."""
+    warned: int
+    """Warnings that a holder works on without saving."""
 
 
 async def end_of(play: Play, data: Path) -> EndState:
@@ -66,6 +71,7 @@ async def end_of(play: Play, data: Path) -> EndState:
         sum("agent-recovery:handoff:" in c["body"] for c in world.get(f"issues/{pull['number']}/comments"))
         for pull in pulls
     ]
+    said = [str(comment["body"]) for comment in world.get("issues/comments")]
     check_runs = _check_runs(play)
     bare = _repository(data)
     return EndState(
@@ -89,7 +95,8 @@ async def end_of(play: Play, data: Path) -> EndState:
         tree=_git(bare, "rev-parse", f"{published}^{{tree}}") if published else "",
         issue=_issue(world),
         trunk=tuple(sorted(c["commit"]["message"].split("\n")[0] for c in world.get("commits?sha=release-1"))),
-        told=sum("<!-- agent-recovery" in c["body"] for c in world.get("issues/comments")),
+        told=sum("<!-- agent-recovery" in body and _GAP not in body for body in said),
+        warned=sum(_GAP in body for body in said),
     )
 
 

@@ -44,6 +44,10 @@ CLASSES = {
     "add_labels": ("P", "`observe`"),
     "remove_label": ("P", "`observe`"),
     "set_project_field": ("P", "`observe`"),
+    "merge_pull": ("M", "`pull_now`"),
+    "enqueue": ("M", "`pull_now`"),
+    "dequeue": ("P", "`pull_now`"),
+    "update_branch": ("P", "`made_commit`"),
     "commit_with_file": ("object", "another commit of the same content is made"),
     "create_branch": ("P", "`commit_of_branch`"),
     "delete_ruleset": ("P", "`guards`"),
@@ -76,14 +80,19 @@ class Write:
 
 def writes() -> list[Write]:
     """Every write, in the order of the files. Raises ValueError for one whose docstring answers nothing."""
-    texts = {name: text for file in sorted((ROOT / "app/github").glob("*.py")) for name, text in _writers(file)}
+    files = sorted((ROOT / "app/github").glob("*.py"))
+    classes = [node for file in files for node in ast.parse(file.read_text("utf-8")).body]
+    texts = dict(_writers([node for node in classes if isinstance(node, ast.ClassDef)]))
     return [_answered(name, texts) for name in texts]
 
 
-def _writers(file: Path) -> Iterator[tuple[str, str]]:
-    for node in ast.parse(file.read_text("utf-8")).body:
-        bases = [ast.unparse(base) for base in node.bases] if isinstance(node, ast.ClassDef) else []
-        if not isinstance(node, ast.ClassDef) or "RepositoryAccess" not in bases:
+def _writers(classes: list[ast.ClassDef]) -> Iterator[tuple[str, str]]:
+    bases = {node.name: {ast.unparse(base) for base in node.bases} for node in classes}
+    speaking = {"RepositoryAccess"}
+    while more := {name for name, above in bases.items() if above & speaking} - speaking:
+        speaking |= more
+    for node in classes:
+        if node.name not in speaking:
             continue
         methods = {m.name: m for m in node.body if isinstance(m, ast.AsyncFunctionDef)}
         direct = {name for name, method in methods.items() if _sends(method)}
