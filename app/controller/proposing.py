@@ -123,7 +123,8 @@ def _body(text: str) -> str:
         "This adds the file that says how far Agent Recovery may go in this repository. The App reads it from the "
         "default branch only, and writes nothing while it says `observe`.\n\n"
         f"```yaml\n{text}```\n\n"
-        "`agent-recovery plan` shows what each mode would do here. Closing this pull request changes nothing."
+        "`agent-recovery plan --repo OWNER/NAME` shows what each mode would do here. Closing this pull request changes "
+        "nothing."
     )
 
 

@@ -245,6 +245,6 @@ def _left(found: _Found) -> tuple[str, ...]:
         "check out, or every new commit waits for it for ever"
     )
     left.append("Issues, labels, assignees and branches: they are people's, whoever touched them last")
-    left.append("the stop with which it begins, so that nothing is made anew: `agent-recovery start` takes it back")
+    left.append("the stop with which it begins: `agent-recovery start --repo OWNER/NAME` takes it back")
     left.append("the installation itself: an owner removes the App on its page on GitHub")
     return tuple(left)

@@ -97,7 +97,8 @@ def dispatched(record: Record, lease: Lease, key: str, attempt: str, *, now: dat
             Code.EFFECT_NOT_APPROVED,
             f"effects of the kind {effect.kind} cannot be undone, and nobody approved {key} in generation "
             f"{record.generation}",
-            "a person approves it (`agent-recovery approve`, docs/effects.md); then run the same command again",
+            "a person approves it (`agent-recovery approve OWNER/NAME --ticket "
+            f"{record.ticket_id} --effect KEY --by LOGIN`); then run the same command again",
             generation=record.generation,
         )
     if again:
@@ -192,7 +193,7 @@ def blocker(effect: Effect) -> str:
     name = f"{effect.key} ({effect.kind})" if effect.kind else effect.key
     return (
         f"effect {name} is unknown: {looked}{why}. Do not run it again; a person finds out how it ended and says so "
-        "(`agent-recovery resolve`, docs/effects.md)"
+        "(`agent-recovery resolve OWNER/NAME --ticket N --effect KEY --done --by LOGIN`, or `--not-done`)"
     )
 
 

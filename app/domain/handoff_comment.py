@@ -87,8 +87,8 @@ def _state(record: Record, stuck: Blocked | None) -> str:
     if record.status == "held" and record.held is not None:
         return (
             f"**{state}** · generation {record.generation}\n\n"
-            f"{inline(why_held(record), _LINE_BYTES)}. Nothing is claimed, written or landed until "
-            f"`agent-recovery unhold` takes it off hold."
+            f"{inline(why_held(record), _LINE_BYTES)}. Nothing is claimed, written or landed until the operator of the "
+            f"App takes it off hold: `agent-recovery unhold OWNER/NAME --ticket {record.ticket_id} --by LOGIN`."
         )
     if lease is None:
         return f"**{state}** · generation {record.generation}"

@@ -163,7 +163,7 @@ def _effects(record: Record) -> Iterator[Blocker]:
     running = [e.key for e in record.effects if e.state == "dispatching"]
     if lost:
         reason = f"effects outside Git that ended nobody knows how: {len(lost)}"
-        remedy = "find out how they ended and say so: agent-recovery resolve"
+        remedy = "find out how they ended; the handoff comment names each with the command that says so"
         yield Blocker(BlockerCode.EFFECTS, reason, remedy, names(lost))
     if running:
         reason = f"effects outside Git that are on their way: {len(running)}"

@@ -183,7 +183,8 @@ def land(g: Grounds, *, by: str, sha: str) -> Heard | Blocked:
         return Blocked(Code.MODE_REPAIR, reason, "set mode: full in .github/agent-recovery.yml")
     if not (isinstance(g.head, AtPublished) and g.head.fenced):
         reason = "the branch's head is not published under the present lease"
-        remedy = "its holder pushes it; commits of somebody else: `agent-recovery accept OWNER/NAME SHA --ticket N`"
+        words = f"`agent-recovery accept OWNER/NAME SHA --ticket {record.ticket_id} --by LOGIN`"
+        remedy = f"its holder pushes it; commits of somebody else: {words}"
         return Blocked(Code.NOT_PUBLISHED, reason, remedy)
     if g.head.sha != sha:
         reason = f"the branch stands at {g.head.sha}, not at {sha}"

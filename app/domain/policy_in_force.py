@@ -86,7 +86,7 @@ def last_valid(versions: Iterable[PolicyVersion]) -> OlderPolicy | None:
 
 def no_policy(in_force: InForce) -> Blocked:
     """Why nothing is granted: there is no policy, and none was valid before."""
-    remedy = f"add or mend {PATH} on the default branch; `agent-recovery init` proposes one"
+    remedy = f"add or mend {PATH} on the default branch; `agent-recovery init --repo OWNER/NAME` proposes one"
     if not in_force.problems:
         return Blocked(Code.NO_POLICY, "the default branch has no policy file", remedy)
     reason = f"the policy cannot be used ({shown(in_force.problems)}), and none before it is in force"

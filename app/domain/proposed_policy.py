@@ -75,7 +75,7 @@ def _text(
         "version: 1",
         "",
         "# observe: show only, refuse agents' claims. repair: put right what is broken. full: also land what is ready.",
-        "# `agent-recovery plan` shows what each of them would do here.",
+        "# `agent-recovery plan --repo OWNER/NAME` shows what each of them would do here.",
         f"mode: {mode}",
         "",
         "# The branches that tickets land on; * stops at a slash.",

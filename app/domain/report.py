@@ -83,7 +83,7 @@ def merge_report(ticket: TicketId, action: TellOfMerge, issue: Issue | None) -> 
         f"{mention(issue)}**Look at a merge of ticket #{ticket}**: {inline(action.reason, 400)}.\n\n"
         "The App undoes nothing and does nothing more about it: whether the work stays there, is reverted, or is "
         "merged where it was to go is for you to say. Close the Issue if the ticket is over; where it was put on hold, "
-        f"`agent-recovery unhold {ticket}` lets it go on.\n"
+        f"the operator lets it go on: `agent-recovery unhold OWNER/NAME --ticket {ticket} --by LOGIN`.\n"
     )
 
 

@@ -1,0 +1,69 @@
+"""Every command that the App tells people to run, in comments, refusals and files, can be run as it is told."""
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+import app
+from app import cli
+
+ROOT = Path(app.__file__).parent
+_COMMAND = re.compile(r"`agent-recovery ([a-z-]+)([^`]*)`")
+_SIDE = {"agent", "emulator", "drill"}
+"""What these say is said to an agent, whose repository and ticket stand in its environment, or to developers."""
+
+
+def _texts(file: Path) -> Iterator[str]:
+    tree = ast.parse(file.read_text("utf-8"))
+    docs = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = [str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values]
+            yield "".join(parts)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield node.value
+
+
+def _told() -> list[tuple[str, str, str]]:
+    files = [file for file in sorted(ROOT.rglob("*.py")) if file.relative_to(ROOT).parts[0] not in _SIDE]
+    found = {
+        (str(file.relative_to(ROOT)), *match) for file in files for t in _texts(file) for match in _COMMAND.findall(t)
+    }
+    return sorted(found)
+
+
+_OPERATORS = (
+    *("plan", "init", "stop", "start", "uninstall", "rebuild", "approve", "resolve", "hold", "unhold", "cancel"),
+    *("bring-back", "takeover", "retarget", "land", "accept"),
+)
+TOLD = [told for told in _told() if told[1] in _OPERATORS]
+
+
+@pytest.mark.parametrize(("file", "verb", "rest"), TOLD, ids=[f"{file} - {verb}" for file, verb, _ in TOLD])
+def test_a_command_is_told_with_all_that_it_needs(file: str, verb: str, rest: str) -> None:
+    assert verb in cli.ROOMS, f"{file} tells of a command that does not exist"
+    joined = importlib.import_module(cli.ROOMS[verb].module).app
+    command = typer.main.get_command(joined)
+    command = getattr(command, "commands", {verb: command})[verb]
+    needed = [param for param in command.params if param.required]
+    options = [param.opts[0] for param in needed if param.param_type_name == "option"]
+    if verb in ("stop", "start", "plan", "init", "uninstall"):
+        options.append("--repo")
+    assert [option for option in options if option not in rest] == []
+    words = rest.split(" --")[0].split()
+    assert len(words) == sum(param.param_type_name == "argument" for param in needed)
+
+
+def test_commands_are_told_at_all() -> None:
+    assert {"unhold", "accept", "rebuild", "init", "plan", "start"} <= {verb for _, verb, _ in TOLD}
