@@ -61,6 +61,11 @@ class GuardedBranches(RepositoryAccess):
             return True
         return False if found.checks_known else None
 
+    async def classic_checks(self, branch: str) -> tuple[Required, ...] | None:
+        """The checks that the branch's classic protection requires. None where they could not be read."""
+        rules, missing = await self._with_protection(branch, BranchRules())
+        return None if _CHECKS_UNREAD in missing else rules.required
+
     def forget_branch_rules(self) -> None:
         """Read them anew: GitHub refused something by a rule that was not known."""
         self._rules_read.clear()
