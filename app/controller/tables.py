@@ -2,12 +2,12 @@
 
 Losing them loses heartbeats (one interval of suspicion), witnesses of rollbacks that no projection shows,
 stops that the settings do not name, pokes that the sweep at start-up makes anew, and marks of sweeps: without
-them every ticket is looked at once.
+them every ticket is looked at once. What persons said is found again in their comments, where they were never edited.
 """
 
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import BigInteger, Column, Dialect, Index, MetaData, String, Table
+from sqlalchemy import BigInteger, Boolean, Column, Dialect, Index, MetaData, String, Table
 from sqlalchemy.types import TypeDecorator
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -112,4 +112,42 @@ landing_turns = Table(
     # NULL while it waits for its turn.
     Column("began_at", Moment),
     Column("granted_until", Moment),
+)
+
+words = Table(
+    "words",
+    metadata,
+    # A `WordKey`, so that the same thing said again is one row.
+    Column("key", String, primary_key=True),
+    # As it was delivered: a later edit of the comment changes nothing here.
+    Column("text", String, nullable=False),
+    # The Issue or pull request it was said on.
+    Column("number", BigInteger, nullable=False),
+    Column("author_id", BigInteger, nullable=False),
+    Column("author_login", String, nullable=False),
+    # By GitHub's time; of a button's click, which carries none, when it came.
+    Column("created_at", Moment, nullable=False),
+    Column("received_at", Moment, nullable=False),
+    # NULL: not known, or not known to have been the head when it was said.
+    Column("head_sha", String),
+    Column("state", String, nullable=False),
+    Index("words_received_at", "received_at"),
+)
+
+speakers = Table(
+    "speakers",
+    metadata,
+    Column("repository", String, primary_key=True),
+    Column("author_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("since", Moment, nullable=False),
+    Column("heard", BigInteger, nullable=False),
+    Column("told", Boolean, nullable=False),
+)
+
+heard_until = Table(
+    "heard_until",
+    metadata,
+    Column("repository_id", BigInteger, primary_key=True, autoincrement=False),
+    # Comments that changed before this moment, by GitHub's time, were all looked at.
+    Column("until", Moment, nullable=False),
 )

@@ -1,6 +1,7 @@
 """Keys: what a poke names. A ticket (`owner/repo#42`) or a child of one (`owner/repo#42.docs-1`), a trunk
-(`owner/repo@release-1-2-0`), a repository, all repositories of an installation (`installation:7`), or an Issue that is
-named by GitHub's id of it alone (`installation:7/I_kwDOAB`), as events of Projects name it.
+(`owner/repo@release-1-2-0`), a repository, all repositories of an installation (`installation:7`), an Issue that is
+named by GitHub's id of it alone (`installation:7/I_kwDOAB`), as events of Projects name it, or one thing that a person
+said, by a comment (`owner/repo!comment-123`) or a button (`owner/repo!button-7.hold.0123456789ab`).
 
 Names arrive in payloads, so every part is checked before it becomes part of a key.
 """
@@ -11,11 +12,15 @@ from dataclasses import dataclass
 from app.domain.ticket_id import MAX_NUMBER, Child, TicketId, number_of, ticket_id
 
 _OWNER = r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}"
-_REPOSITORY = r"(?!\.{1,2}(?:[#@]|\Z))[A-Za-z0-9._-]{1,100}"
+_REPOSITORY = r"(?!\.{1,2}(?:[#@!]|\Z))[A-Za-z0-9._-]{1,100}"
+_SAID = r"comment-[1-9][0-9]{0,17}|button-[1-9][0-9]{0,17}\.(?:hold|recover|brief)\.[0-9a-f]{12}"
 _FULL_NAME = re.compile(rf"{_OWNER}/{_REPOSITORY}")
 _INSTALLATION = re.compile(r"installation:([1-9][0-9]{0,17})(?:/([A-Za-z0-9_=-]{4,100}))?")
 _NODE_ID = re.compile(r"[A-Za-z0-9_=-]{4,100}")
-_KEY = re.compile(rf"(?P<repository>{_OWNER}/{_REPOSITORY})(?:#(?P<ticket>[0-9][a-z0-9.-]{{0,48}})|@(?P<trunk>\S+))?")
+_KEY = re.compile(
+    rf"(?P<repository>{_OWNER}/{_REPOSITORY})"
+    rf"(?:#(?P<ticket>[0-9][a-z0-9.-]{{0,48}})|@(?P<trunk>\S+)|!(?P<said>{_SAID}))?"
+)
 
 
 def is_repository_name(text: object) -> bool:
@@ -112,7 +117,31 @@ class TrunkKey:
         return f"{self.repository}@{self.branch}"
 
 
-Key = InstallationKey | IssueKey | RepositoryKey | TicketKey | TrunkKey
+@dataclass(frozen=True, slots=True)
+class WordKey:
+    """One thing that a person said: `comment-` and a comment's number, or `button-`, the number of the check-run, which
+    button, and a digest of who clicked it on which state. The same thing said again has the same key.
+    """
+
+    repository: str
+    said: str
+
+    def __post_init__(self) -> None:
+        _require_repository(self.repository)
+        if not re.fullmatch(_SAID, self.said):
+            raise ValueError("not what a person said")
+
+    def __str__(self) -> str:
+        return f"{self.repository}!{self.said}"
+
+    @property
+    def comment_id(self) -> int | None:
+        """The number of the comment that said it; None of a button."""
+        kind, _, number = self.said.partition("-")
+        return int(number) if kind == "comment" else None
+
+
+Key = InstallationKey | IssueKey | RepositoryKey | TicketKey | TrunkKey | WordKey
 
 
 def parse_key(text: str) -> Key:
@@ -132,6 +161,8 @@ def parse_key(text: str) -> Key:
         return TicketKey(found["repository"], ticket)
     if found["trunk"] is not None:
         return TrunkKey(found["repository"], found["trunk"])
+    if found["said"] is not None:
+        return WordKey(found["repository"], found["said"])
     return RepositoryKey(found["repository"])
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.domain.keys import InstallationKey, IssueKey, RepositoryKey, TicketKey, TrunkKey, parse_key
+from app.domain.keys import InstallationKey, IssueKey, RepositoryKey, TicketKey, TrunkKey, WordKey, parse_key
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,8 @@ from app.domain.keys import InstallationKey, IssueKey, RepositoryKey, TicketKey,
         ("o_short/a.b_c-d", RepositoryKey("o_short/a.b_c-d")),
         ("o/.github", RepositoryKey("o/.github")),
         ("o/..x#1", TicketKey("o/..x", 1)),
+        ("octo-org/demo!comment-57", WordKey("octo-org/demo", "comment-57")),
+        ("o/..x!button-7.hold.0123456789ab", WordKey("o/..x", "button-7.hold.0123456789ab")),
         ("installation:7", InstallationKey(7)),
         ("installation:7/I_kwDOAB-_", IssueKey(7, "I_kwDOAB-_")),
     ],
@@ -50,6 +52,12 @@ def test_written_and_read(text, key):
         "ö/r",
         "o/r#٤",
         "o/r!57",
+        "o/..!comment-1",
+        "o/r!comment-0",
+        "o/r!comment-1\n",
+        "o/r!button-7.hold",
+        "o/r!button-7.land.0123456789ab",
+        "o/r!button-7.hold.0123456789AB",
         "installation:7/",
         "installation:7/a b",
         "installation:7/" + "a" * 101,
@@ -72,3 +80,10 @@ def test_hostile_parts_never_become_a_key():
         TicketKey("o/r#1\n", 2)
     with pytest.raises(ValueError, match="branch"):
         TrunkKey("o/r", "a b")
+
+
+def test_a_word_says_which_comment_it_stands_in():
+    assert WordKey("o/r", "comment-57").comment_id == 57
+    assert WordKey("o/r", "button-7.brief.0123456789ab").comment_id is None
+    with pytest.raises(ValueError, match="not what a person said"):
+        WordKey("o/r", "comment-57 ")
