@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -51,6 +51,17 @@ class Installation:
 
     id: int
     account: str
+    suspended: bool
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The App on one repository: what its owner let it do, by permission and level, and what it is told of."""
+
+    id: int
+    account: str
+    permissions: Mapping[str, str]
+    events: tuple[str, ...]
     suspended: bool
 
 
@@ -156,6 +167,13 @@ class GitHub:
             for page in pages
             for shape in read(list[_InstallationShape], page.body, call)
         ]
+
+    async def installed_on(self, owner: str, name: str) -> Installed:
+        """The installation on a repository, asked now. Raises NotFound where the App is not installed there."""
+        answer = await self._app.get(_INSTALLATION_OF, {"owner": owner, "repo": name})
+        shape = read(_InstallationShape, answer.body, Call("GET", _INSTALLATION_OF))
+        suspended = shape.suspended_at is not None
+        return Installed(shape.id, shape.account.login, shape.permissions, shape.events, suspended)
 
     async def installation_repositories(self, installation_id: int) -> list[RepositoryName]:
         """The repositories an installation covers. What is learned saves `repository` its requests."""
@@ -302,6 +320,8 @@ class _InstallationShape(Message):
     id: int
     account: Account
     suspended_at: AwareDatetime | None = None
+    permissions: dict[str, str] = Field(default_factory=dict)
+    events: tuple[str, ...] = ()
 
 
 class _RepositoriesShape(Message):

@@ -48,7 +48,7 @@ class ReleaseRulesets(GuardedBranches):
             branch,
             exists=exists,
             is_default=branch == self.default_branch,
-            rulesets=await self._rulesets(holding),
+            rulesets=await self._guards_on(holding),
             classic=protection or (),
             admins_pass=await self._admins_pass(branch) if protection else None,
             unread=tuple(unread),
@@ -93,28 +93,28 @@ class ReleaseRulesets(GuardedBranches):
         shape = read(_Protection, answer.body, Call("GET", _PROTECTION))
         return not shape.enforce_admins.enabled if shape.enforce_admins is not None else None
 
-    async def _rulesets(self, holding: list["_Rule"]) -> tuple[RulesetSeen, ...]:
+    async def _guards_on(self, holding: list["_Rule"]) -> tuple[RulesetSeen, ...]:
         """Those that require the check or are ours, whether they hold or not."""
         held: dict[int, list[Required]] = {}
         sources: dict[int, str] = {}
         for rule in holding:
             held.setdefault(rule.ruleset_id, []).extend(_required(rule))
             sources[rule.ruleset_id] = rule.ruleset_source
-        listed = await self._listed()
+        listed = await self._guards_listed()
         found = []
         for id in dict.fromkeys([*held, *listed]):
-            whole = await self._whole(id)
+            whole = await self._guard_whole(id)
             if whole is None:
                 required = tuple(held.get(id, ()))
                 name = listed.get(id, f"number {id}")
                 seen = RulesetSeen(id, name, sources.get(id, ""), False, "active", id in held, required, None)
             else:
-                seen = self._seen(whole, id in held)
+                seen = self._guard_seen(whole, id in held)
             if seen.is_ours or any(one.name == RELEASE_CHECK_NAME for one in seen.required):
                 found.append(seen)
         return tuple(found)
 
-    async def _listed(self) -> dict[int, str]:
+    async def _guards_listed(self) -> dict[int, str]:
         try:
             pages = await self.session.pages(_RULESETS, self._at(), {"includes_parents": "true", "targets": "branch"})
         except (Forbidden, NotFound):
@@ -124,14 +124,14 @@ class ReleaseRulesets(GuardedBranches):
         shapes.sort(key=lambda one: one.name != NAME)
         return {one.id: one.name for one in shapes[:MOST_RULESETS]}
 
-    async def _whole(self, id: int) -> "_Ruleset | None":
+    async def _guard_whole(self, id: int) -> "_Ruleset | None":
         try:
             answer = await self.session.get(_RULESET, self._at(id=id), {"includes_parents": "true"})
         except (Forbidden, NotFound):
             return None
         return read(_Ruleset, answer.body, Call("GET", _RULESET))
 
-    def _seen(self, whole: "_Ruleset", holds: bool) -> RulesetSeen:
+    def _guard_seen(self, whole: "_Ruleset", holds: bool) -> RulesetSeen:
         return RulesetSeen(
             id=whole.id,
             name=whole.name,
@@ -140,22 +140,22 @@ class ReleaseRulesets(GuardedBranches):
             enforcement=whole.enforcement,
             holds=holds,
             required=tuple(one for rule in whole.rules for one in _required(_Rule.model_validate(rule))),
-            app_bypasses=self._bypasses(whole),
-            bypassers=self._bypassers(whole),
+            app_bypasses=self._app_bypasses(whole),
+            bypassers=self._others_bypassing(whole),
             includes=whole.conditions.ref_name.include if whole.conditions else (),
             excludes=whole.conditions.ref_name.exclude if whole.conditions else (),
             rules=whole.rules,
             bypass_actors=whole.bypass_actors,
         )
 
-    def _bypasses(self, whole: "_Ruleset") -> bool | None:
+    def _app_bypasses(self, whole: "_Ruleset") -> bool | None:
         if whole.bypass_actors is not None:
             return any(self._is_us(one) for one in whole.bypass_actors)
         if whole.current_user_can_bypass is None:
             return None
         return whole.current_user_can_bypass != "never"
 
-    def _bypassers(self, whole: "_Ruleset") -> tuple[str, ...] | None:
+    def _others_bypassing(self, whole: "_Ruleset") -> tuple[str, ...] | None:
         if whole.bypass_actors is None:
             return None
         return tuple(_who(one) for one in whole.bypass_actors if not self._is_us(one))
