@@ -88,9 +88,9 @@ class Emulator(ActionsCalls, IdentityCalls, MachineCalls, ProjectCalls):
         """A person: login, id, token."""
         return self._post("/users", login=login, token=token)
 
-    def org(self, login: str) -> Json:
-        """An organization."""
-        return self._post("/orgs", login=login)
+    def org(self, login: str, *, enterprise: bool = False, custom_roles: Mapping[str, str] | None = None) -> Json:
+        """An organization; ``custom_roles`` are based on built-in ones, and only enterprises have them."""
+        return self._post("/orgs", login=login, enterprise=enterprise, custom_roles=custom_roles or {})
 
     def repo(
         self,

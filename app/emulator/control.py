@@ -90,7 +90,14 @@ def add_user(server: Server, request: Request) -> Any:
 
 @router.add("POST", "/orgs")
 def add_org(server: Server, request: Request) -> Any:
+    """An organization; of enterprises alone are own repository roles, each based on a built-in one."""
+    body = request.body
+    roles: dict[str, str] = body.get("custom_roles", dict, {})
+    for name, base in roles.items():
+        if name in ROLES or base not in ROLES[1:-1]:
+            raise ApiError(422, f"{name} cannot be a role based on {base}")
     org = server.world.add_account(_named(request, "login", _LOGIN), "Organization")
+    org.enterprise, org.custom_roles = body.get("enterprise", bool, False) or bool(roles), roles
     return {"login": org.login, "id": org.id, "node_id": org.node_id}
 
 
@@ -108,7 +115,7 @@ def add_repo(server: Server, request: Request) -> Any:
         default_branch=body.get("default_branch", str, "main"),
     )
     repo.plan_allows_drafts = body.get("plan_allows_drafts", bool, True)
-    for account, role in _roles(server, body.get("collaborators", dict, {})):
+    for account, role in _roles(server, repo, body.get("collaborators", dict, {})):
         repo.collaborators[account.login.lower()] = role
     files: dict[str, str | None] = body.get("files", dict, {"README.md": f"# {repo.name}\n"})
     start = ref_acts.commit_files(world, repo, repo.default_branch, files, actor) if files else None
@@ -122,9 +129,9 @@ def add_repo(server: Server, request: Request) -> Any:
     return Render(world).repository(repo) | {"branches": dict(repo.git.refs("refs/heads/"))}
 
 
-def _roles(server: Server, roles: dict[str, str]) -> list[tuple[Account, str]]:
+def _roles(server: Server, repo: Repository, roles: dict[str, str]) -> list[tuple[Account, str]]:
     for role in roles.values():
-        if role not in ROLES:
+        if role not in ROLES and role not in repo.owner.custom_roles:
             raise ApiError(422, f"Unknown role {role}")
     return [(_account(server, login), role) for login, role in roles.items()]
 
@@ -134,7 +141,7 @@ def change_repo(server: Server, request: Request, owner: str, name: str) -> Any:
     """What the owner of a repository does on its settings pages; told as on GitHub."""
     repo, body, world = _repo(server, f"{owner}/{name}"), request.body, server.world
     actor = Actor(repo.owner)
-    for account, role in _roles(server, body.get("collaborators", dict, {})):
+    for account, role in _roles(server, repo, body.get("collaborators", dict, {})):
         repository_acts.set_role(world, repo, account, role, actor)
     for flag in ("archived", "private"):
         body.maybe(flag, bool)

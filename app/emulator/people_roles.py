@@ -12,5 +12,6 @@ def best_role(world: World, owner: Account, person: Account | None) -> str:
         return "none"
     if person is owner:
         return "admin"
-    given = [r.collaborators.get(person.login.lower(), "none") for r in world.repos.values() if r.owner is owner]
+    own = [r for r in world.repos.values() if r.owner is owner]
+    given = [r.base_role(r.collaborators.get(person.login.lower(), "none")) for r in own]
     return max(given, key=ROLES.index, default="none")

@@ -28,6 +28,10 @@ class Account:
     name: str | None = None
     gone: bool = False
     """The account was deleted; what it wrote stays."""
+    enterprise: bool = False
+    """An organization on the plan of enterprises."""
+    custom_roles: dict[str, str] = field(default_factory=dict)
+    """An organization's own repository roles, each with the built-in one it is based on."""
 
     @property
     def node_id(self) -> str:
@@ -212,15 +216,23 @@ class Repository:
         return node_id("R", self.id)
 
     def role_of(self, account: Account | None) -> str:
-        """The role of an account here, one of :data:`ROLES`."""
+        """The role of an account here, one of :data:`ROLES`; of a custom role the one it is based on."""
         if account is None:
             return "none" if self.private else "read"
         if account is self.owner:
             return "admin"
         role = self.collaborators.get(account.login.lower())
         if role is not None:
-            return role
+            return self.base_role(role)
         return "none" if self.private else "read"
+
+    def base_role(self, given: str) -> str:
+        """The built-in role behind a given one; a custom role that its organization took away lets read alone."""
+        return given if given in ROLES else self.owner.custom_roles.get(given, "read")
+
+    def role_name(self, account: Account) -> str:
+        """The role as it is called, custom ones by their own name."""
+        return self.collaborators.get(account.login.lower()) or self.role_of(account)
 
     @property
     def source(self) -> Repository:

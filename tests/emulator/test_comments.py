@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from emulated import REPO, World
+from emulated import REPO, World, rest
 from issue_world import Listener, listener
 
 BASE = f"/repos/{REPO}/issues"
@@ -118,6 +118,17 @@ def test_an_edit_by_somebody_else_shows_its_editor_and_leaves_the_author(world: 
     told = app.heard("issue_comment", "edited")[0]
     assert told["changes"] == {"body": {"from": "state: free"}}
     assert told["sender"]["login"] == "dev"
+
+
+def test_what_an_app_wrote_for_a_person_names_both_whoever_edits_it(world: World, app: Listener) -> None:
+    behalf = rest(world.emulator, world.emulator.token_on_behalf("planner", "dev"))
+    comment = behalf.post(new_issue(world) + "/comments", json={"body": "for dev"}).json()
+    world.dev.patch(f"{BASE}/comments/{comment['id']}", json={"body": "by dev"})
+    told = [e["comment"] for action in ("created", "edited") for e in app.heard("issue_comment", action)]
+    for shown in (*told, world.bot.get(f"{BASE}/comments/{comment['id']}").json()):
+        assert (shown["user"]["login"], shown["performed_via_github_app"]["slug"]) == ("dev", "planner")
+    own = world.dev.post(new_issue(world) + "/comments", json={"body": "dev alone"}).json()
+    assert own["performed_via_github_app"] is None
 
 
 def test_an_unchanged_comment_is_no_edit(world: World, app: Listener) -> None:

@@ -125,6 +125,40 @@ def test_roles(world: World, role: str, permission: str, comment: int, label: in
     assert world.reader.post(f"{BASE}/git/refs", json=ref).status_code == branch
 
 
+def test_a_custom_role_goes_by_its_own_name_and_does_what_its_base_does(world: World) -> None:
+    world.emulator.org("big", custom_roles={"release-manager": "maintain", "sorter": "triage"})
+    world.emulator.repo("big", "demo", private=True, collaborators={"dev": "release-manager", "reader": "sorter"})
+    app = world.emulator.installation_token(world.app, world.emulator.installation("keeper", "big")["id"])
+    asked = rest(world.emulator, app)
+
+    def shown(login: str) -> dict[str, Any]:
+        return dict(asked.get(f"/repos/big/demo/collaborators/{login}/permission").json())
+
+    assert (shown("dev")["permission"], shown("dev")["role_name"]) == ("write", "release-manager")
+    assert (shown("reader")["permission"], shown("reader")["user"]["role_name"]) == ("read", "sorter")
+    assert shown("reader")["user"]["permissions"]["triage"]
+    assert shown("stranger")["permission"] == "none"
+    writer = rest(world.emulator, world.tokens["dev"])
+    assert writer.get("/repos/big/demo").json()["permissions"]["maintain"]
+    own = world.emulator.repo("octo", "own", collaborators={"dev": "admin"})["full_name"]
+    refused = writer.put(f"/repos/{own}/collaborators/reader", json={"permission": "release-manager"})
+    assert refused.status_code == 422
+
+
+def test_whose_role_can_be_asked_for(world: World) -> None:
+    """People alone have one; who is no collaborator reads what all may read, and is told so in the same words."""
+    for name in ("keeper[bot]", "octo"):
+        answer = world.bot.get(f"{BASE}/collaborators/{name}/permission")
+        assert (answer.status_code, answer.json()["message"]) == (404, f"{name} is not a user")
+    assert world.bot.get(f"{BASE}/collaborators/nobody/permission").json()["message"] == "Not Found"
+    outside = world.bot.get(f"{BASE}/collaborators/stranger/permission").json()
+    assert (outside["permission"], outside["role_name"]) == ("read", "read")
+    world.emulator.change_repo(REPO, private=True)
+    assert world.bot.get(f"{BASE}/collaborators/stranger/permission").json()["permission"] == "none"
+    world.emulator.change_repo(REPO, collaborators={"dev": "none"})
+    assert world.bot.get(f"{BASE}/collaborators/dev/permission").json()["permission"] == "none"
+
+
 def test_private_repositories_do_not_exist_for_strangers(world: World) -> None:
     world.emulator.change_repo(REPO, private=True)
     stranger = rest(world.emulator, world.tokens["stranger"])

@@ -76,10 +76,9 @@ def test_which_branches_a_ruleset_reaches(
 def test_only_active_branch_rulesets_hold_for_branches(world: World) -> None:
     boss = admin(world)
     ruleset(boss, {"type": "deletion"}, enforcement="disabled")
-    ruleset(boss, {"type": "update"}, enforcement="evaluate")
     ruleset(boss, {"type": "creation"}, target="tag", conditions={"ref_name": {"include": ["~ALL"], "exclude": []}})
     assert rules_of(world, "release-1") == []
-    assert len(boss.get(f"{BASE}/rulesets").json()) == 3
+    assert len(boss.get(f"{BASE}/rulesets").json()) == 2
     assert len(boss.get(f"{BASE}/rulesets", params={"targets": "tag"}).json()) == 1
 
 
@@ -145,8 +144,18 @@ def test_merge_queues_are_for_public_repositories_of_organizations(world: World)
     assert boss.post(f"{BASE}/rulesets", json=body).status_code == 201
     world.emulator.change_repo(REPO, private=True)
     assert boss.post(f"{BASE}/rulesets", json=body | {"name": "p"}).status_code == 422
-    evaluated = {"name": "e", "enforcement": "evaluate"}
-    assert owner.post("/repos/stranger/own/rulesets", json=evaluated).status_code == 422
+
+
+def test_only_enterprises_try_rules_without_holding_them(world: World) -> None:
+    evaluated = {"name": "e", "enforcement": "evaluate", "conditions": {"ref_name": {"include": ["~ALL"]}}}
+    evaluated["rules"] = [{"type": "deletion"}]
+    refused = admin(world).post(f"{BASE}/rulesets", json=evaluated)
+    assert refused.json()["errors"] == ["Enforcement evaluate option is not supported on this plan"]
+    world.emulator.org("big", enterprise=True)
+    world.emulator.repo("big", "own", collaborators={"boss": "admin"})
+    boss = rest(world.emulator, world.tokens["boss"])
+    assert boss.post("/repos/big/own/rulesets", json=evaluated).status_code == 201
+    assert boss.get("/repos/big/own/rules/branches/main").json() == []
 
 
 def test_private_repositories_of_free_plans_have_no_rules(world: World) -> None:

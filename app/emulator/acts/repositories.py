@@ -96,13 +96,18 @@ def set_role(world: World, repo: Repository, person: Account, role: str, actor: 
     if before == role:
         return
     repo.collaborators[person.login.lower()] = role
-    short = _LEGACY.get(role, role)
+    short = _short(repo, role)
     if before is None:
         _tell(world, repo, person, "added", actor, {"permission": {"to": short}, "role_name": {"to": role}})
     else:
-        was = _LEGACY.get(before, before)
+        was = _short(repo, before)
         changes = {"old_permission": {"from": was}, "permission": {"from": was, "to": short}}
         _tell(world, repo, person, "edited", actor, changes)
+
+
+def _short(repo: Repository, role: str) -> str:
+    base = repo.base_role(role)
+    return _LEGACY.get(base, base)
 
 
 def take_role(world: World, repo: Repository, person: Account, actor: Actor) -> None:

@@ -137,7 +137,7 @@ def _target(value: str) -> Any:
 
 def _enforcement(repo: Repository, value: str) -> Any:
     _one_of(value, ("disabled", "active", "evaluate"))
-    if value == "evaluate" and repo.owner.type != "Organization":
+    if value == "evaluate" and not repo.owner.enterprise:
         raise _failed("Enforcement evaluate option is not supported on this plan")
     return value
 

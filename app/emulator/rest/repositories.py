@@ -178,8 +178,7 @@ def collaborators(request: Request, owner: str, repo: str) -> Response:
 
 
 def _role(repo: Repository, account: Account) -> dict[str, Any]:
-    role = repo.role_of(account)
-    return {"permissions": role_flags(role), "role_name": role}
+    return {"permissions": role_flags(repo.role_of(account)), "role_name": repo.role_name(account)}
 
 
 @routes.add("GET", "/repos/{owner}/{repo}/collaborators/{login}")
@@ -198,12 +197,15 @@ def permission(request: Request, owner: str, repo: str, login: str) -> Response:
     if user is not None and not at_least(found.role_of(user), "write"):
         raise ApiError(403, "Must have push access to view collaborator permission.")
     account = find_account(request, login)
+    if account.type != "User":
+        # Bots and organizations have no role, whatever they may do (anthropics/claude-code-action#1018).
+        raise ApiError(404, f"{account.login} is not a user")
     role = found.role_of(account)
     legacy = {"maintain": "write", "triage": "read"}.get(role, role)
     return Response.json(
         {
             "permission": legacy,
-            "role_name": role,
+            "role_name": found.role_name(account),
             "user": render(request).account(account) | _role(found, account),
         }
     )
@@ -217,7 +219,8 @@ def add_collaborator(request: Request, owner: str, repo: str, login: str) -> Res
     asked = request.body.get("permission", str, "push")
     role = {"pull": "read", "push": "write"}.get(asked, asked)
     # A person's repository knows no roles between (github/rest-api-description#7010).
-    known = ROLES[1:] if found.owner.type == "Organization" else ("read", "write", "admin")
+    organization = found.owner.type == "Organization"
+    known = (*ROLES[1:], *found.owner.custom_roles) if organization else ("read", "write", "admin")
     if role not in known:
         raise invalid("Repository", "permission")
     repositories.set_role(request.world, found, account, role, request.identity.actor)
