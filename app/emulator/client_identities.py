@@ -78,6 +78,18 @@ class IdentityCalls:
         """Give a person or organization another login."""
         return self._post(f"/accounts/{login}/rename", login=new)
 
+    def team(
+        self: Calls,
+        org: str,
+        slug: str,
+        members: Sequence[str] = (),
+        maintainers: Sequence[str] = (),
+        invited: Sequence[str] = (),
+    ) -> Json:
+        """A team of an organization with exactly these people; again, to change who is in it."""
+        people = {"members": list(members), "maintainers": list(maintainers), "invited": list(invited)}
+        return self._object("PUT", f"/orgs/{org}/teams/{slug}", people)
+
     def limits(self: Calls, **changes: Any) -> Json:
         """Switch secondary limits (`secondary`), change their bounds or the refusals' `status`; what holds now."""
         return self._post("/limits", **changes)

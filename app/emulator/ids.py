@@ -14,6 +14,7 @@ _STARTS = {
     "workflow": 110_000_001,
     "workflow_run": 17_200_000_001,
     "account": 1_001,
+    "team": 4_200_001,
     "app": 900_001,
     "hook": 500_000_001,
     "installation": 60_000_001,

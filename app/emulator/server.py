@@ -25,6 +25,7 @@ from app.emulator import (
     project_controls,
     ref_transactions,
     smart_http,
+    team_controls,
 )
 from app.emulator.acts.checks import mark_stale
 from app.emulator.acts.readiness import look_at_all
@@ -68,6 +69,7 @@ CONTROL_MODULES = (
     identity_controls,
     limit_controls,
     project_controls,
+    team_controls,
     pages,
 )
 

@@ -38,6 +38,7 @@ from app.emulator.state import (
     Token,
 )
 from app.emulator.state_projects import Project, ProjectField, ProjectItem
+from app.emulator.state_teams import Team
 from app.emulator.switches import Switches
 from app.emulator.webhooks import Deliveries
 
@@ -61,6 +62,7 @@ class World:
         self.accounts: dict[str, Account] = {}
         self.apps: dict[str, App] = {}
         self.installations: dict[int, Installation] = {}
+        self.teams: dict[int, Team] = {}
         self.tokens: dict[str, Token] = {}
         self.repos: dict[int, Repository] = {}
         # Names that repositories have or had, lower case; what is found here may have another by now.
@@ -100,6 +102,11 @@ class World:
     def account(self, login: str) -> Account | None:
         """The account of a login, whatever its case."""
         return self.accounts.get(login.lower())
+
+    def team(self, organization: Account, slug: str) -> Team | None:
+        """The organization's team of that slug, whatever its case."""
+        own = (team for team in self.teams.values() if team.organization is organization)
+        return next((team for team in own if team.slug.lower() == slug.lower()), None)
 
     def add_user_token(self, user: Account, value: str | None = None) -> Token:
         """A personal token of a user, never expiring."""

@@ -2,6 +2,7 @@
 
 from app.github.checks import Checks
 from app.github.code_owners import CodeOwners
+from app.github.comment_source import CommentSources
 from app.github.comments import Comments
 from app.github.commit_dates import CommitDates
 from app.github.discovery import Discovery
@@ -14,6 +15,7 @@ from app.github.merging import Merging
 from app.github.metadata import Metadata
 from app.github.objects import Objects
 from app.github.overview import Overviews
+from app.github.permissions import Permissions
 from app.github.policy_checks import PolicyChecks
 from app.github.policy_history import PolicyHistories
 from app.github.policy_proposal import PolicyProposals
@@ -21,7 +23,9 @@ from app.github.project_fields import ProjectFields
 from app.github.pull_edits import PullEdits
 from app.github.pulls import Pulls
 from app.github.queries import Queries
+from app.github.reactions import Reactions
 from app.github.refs import Refs
+from app.github.release_ruleset import ReleaseRulesets
 from app.github.removal import Removals
 from app.github.smart_http import SmartHttp
 from app.github.ticket_clues import TicketClues
@@ -42,6 +46,9 @@ class Repository(
     ProjectFields,
     Overviews,
     Comments,
+    CommentSources,
+    Reactions,
+    Permissions,
     Issues,
     Checks,
     Evidence,
@@ -49,6 +56,7 @@ class Repository(
     PolicyHistories,
     PolicyProposals,
     PolicyChecks,
+    ReleaseRulesets,
     Removals,
     SmartHttp,
     TicketClues,

@@ -50,8 +50,12 @@ CLASSES = {
     "update_branch": ("P", "`made_commit`"),
     "commit_with_file": ("object", "another commit of the same content is made"),
     "create_branch": ("P", "`commit_of_branch`"),
+    "create_ruleset": ("P", "`guard_of_base`"),
+    "change_ruleset": ("P", "`guard_of_base`"),
     "delete_ruleset": ("P", "`guards`"),
     "retire_check_run": ("P", "`own_on_commit`"),
+    "react": ("P", "`own_reactions`"),
+    "unreact": ("P", "`own_reactions`"),
 }
 """Write → its class (the ownership protocol, R3) and how it is looked for."""
 BEFORE = {

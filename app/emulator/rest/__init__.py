@@ -34,6 +34,7 @@ from app.emulator.rest import (
     search,
     stacks,
     sub_issues,
+    teams,
 )
 from app.emulator.rest.table import routes
 
@@ -72,4 +73,5 @@ __all__ = [
     "search",
     "stacks",
     "sub_issues",
+    "teams",
 ]
