@@ -48,10 +48,10 @@ class Source:
 class Said:
     """One command that a person said.
 
-    `id` is this command's alone, the same at every repetition (the ownership protocol, R16): two commands of one comment
-    have two. `at`: when it was written. `number`: the Issue or PR on which it was said; `ticket`: whose Issue or PR that
-    is, `release`: the branch whose release PR it is. `head_sha`: the head of the PR as it was known when the comment
-    was received, None where that is not known or there is no PR. `source`: None where a button was pressed.
+    `id` is this command's alone, the same at every repetition (the ownership protocol, R16): two commands of one
+    comment have two. `at`: when it was written. `number`: the Issue or PR on which it was said; `ticket`: whose Issue
+    or PR that is, `release`: the branch whose release PR it is. `head_sha`: the head of the PR as it was known when the
+    comment was received, None where that is not known or there is no PR. `source`: None where a button was pressed.
     """
 
     id: str
