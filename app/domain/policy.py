@@ -77,6 +77,15 @@ BranchPattern = Annotated[str, StringConstraints(min_length=1, max_length=255, p
 Name = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 MAX_PATTERNS = 20
 """Each pattern of trunks may cost a request at a claim."""
+Authorizer = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^(permission:(admin|maintain|write)|@[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}"
+        r"|[A-Za-z0-9][A-Za-z0-9_-]{0,38})$"
+    ),
+]
+MAX_AUTHORIZERS = 50
+"""Each team costs a request for every authorization that is looked at."""
 
 
 class _Part(BaseModel):
@@ -86,7 +95,15 @@ class _Part(BaseModel):
 class ReleasePolicy(_Part):
     into: BranchPattern | None = Field(default=None, description="base of releases; the default branch where absent")
     exclusive: bool = Field(default=False, description="only release pull requests may go into the base of releases")
-    authorizers: tuple[Name, ...] = Field(default=(), description="accounts or teams that may authorize a release")
+    authorizers: tuple[Authorizer, ...] = Field(
+        default=("permission:maintain",),
+        max_length=MAX_AUTHORIZERS,
+        description="accounts, teams (@organization/team) or a level that may authorize a release; an empty list: nobody",
+    )
+    approvals: Annotated[int, Bounds(1, 5)] = Field(
+        default=1, description="how many persons have to authorize the same commit"
+    )
+    not_last_pusher: bool = Field(default=False, description="whoever pushed the commit does not count for it")
     expires: Annotated[Duration, Bounds(600, 7 * 86400)] = Field(
         default=timedelta(hours=24), description="how long a release authorization lives"
     )
