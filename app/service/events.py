@@ -19,6 +19,7 @@ from app.domain.keys import (
     IssueKey,
     RepositoryKey,
     TicketKey,
+    TrunkKey,
     is_installation_id,
     is_node_id,
     is_number,
@@ -27,8 +28,10 @@ from app.domain.keys import (
 from app.domain.linked_issue import linked_issue_of
 from app.domain.policy import PATH
 from app.domain.ticket_id import Child, TicketId
+from app.github.access import RELEASE_CHECK_NAME
 
 _NOTHING: Mapping[str, object] = {}
+_KEYED = re.compile(r"\S{1,255}")
 _QUEUED_PR = re.compile(r"refs/heads/gh-readonly-queue/.+/pr-([1-9][0-9]{0,9})-[0-9a-f]{40}")
 
 
@@ -87,6 +90,20 @@ class _Delivery:
             return _NO_REPOSITORY
         return Poked((str(RepositoryKey(self.repository)),), reason)
 
+    def and_the_repository(self, routed: Routing) -> Routing:
+        """The same, and what belongs to no single ticket."""
+        if isinstance(routed, Ignored) or self.repository is None:
+            return routed
+        return Poked(tuple(dict.fromkeys([*routed.keys, str(RepositoryKey(self.repository))])), routed.reason)
+
+    def releases(self, branches: Iterable[str], reason: str) -> Routing:
+        """Poke the whole repository, and what is a release if one of these branches is a trunk."""
+        if self.repository is None:
+            return _NO_REPOSITORY
+        trunks = [name for name in branches if _KEYED.fullmatch(name) and owner_of_branch(name) is None]
+        keys = [str(RepositoryKey(self.repository)), *(str(TrunkKey(self.repository, name)) for name in trunks)]
+        return Poked(tuple(dict.fromkeys(keys)), reason)
+
     def branch(self, name: str, reason: str) -> Routing:
         """Poke the ticket of a branch; of the whole repository where the grammar knows no ticket."""
         if not name:
@@ -124,10 +141,17 @@ def _issue_comment(delivery: _Delivery) -> Routing:
     # A PR: its ticket stands in its text, and in our own comment, which a person may have rewritten or deleted.
     before = _text(_part(_part(delivery.payload, "changes"), "body"), "from")
     told = [ticket_of_comment(text) for text in (_text(comment, "body"), before)]
-    named = [linked_issue_of(_text(issue, "body")), *told]
+    named: list[object] = [linked_issue_of(_text(issue, "body")), *told]
+    is_taken_back = delivery.action in ("edited", "deleted")
+    if is_taken_back and (not any(named) or any(_COMMAND in text for text in (_text(comment, "body"), before))):
+        # A person's word for a release may stand in it, and the number of its pull request is all that is told.
+        return delivery.tickets([*named, issue.get("number")], "a comment that was changed or removed")
     if not any(named):
         return Ignored("a comment on a pull request of no known ticket")
     return delivery.tickets(named, "a comment on its pull request")
+
+
+_COMMAND = "/recovery"
 
 
 def _relations(*sides: str) -> Callable[[_Delivery], Routing]:
@@ -150,10 +174,15 @@ def _pull_request(delivery: _Delivery) -> Routing:
     body_before = _text(_part(_part(delivery.payload, "changes"), "body"), "from")
     tickets: list[TicketId | None] = [linked_issue_of(_text(pull, "body")), linked_issue_of(body_before)]
     # A fork may name its branch as it likes: only a branch of this very repository is a ticket's.
-    if _part(head, "repo").get("full_name") == delivery.repository:
-        tickets.append(owner_of_branch(_text(head, "ref")))
-    if any(tickets):
-        return delivery.tickets(tickets, "its pull request changed")
+    is_own = _part(head, "repo").get("full_name") == delivery.repository
+    owner = owner_of_branch(_text(head, "ref")) if is_own else None
+    base = _text(_part(pull, "base"), "ref")
+    if any([*tickets, owner]):
+        routed = delivery.tickets([*tickets, owner], "its pull request changed")
+        into_default = base == _text(_part(delivery.payload, "repository"), "default_branch")
+        # A release's text may be made to name a ticket, and what else goes where releases go shows what the guard says.
+        is_more = delivery.action in _NEWS_OF_RELEASES and (owner is None or into_default)
+        return delivery.and_the_repository(routed) if is_more else routed
     if delivery.action == "closed":
         return delivery.whole_repository("a pull request of no known ticket was closed")
     if delivery.action not in _NEWS_OF_NOBODYS:
@@ -163,8 +192,17 @@ def _pull_request(delivery: _Delivery) -> Routing:
     return delivery.tickets([pull.get("number"), below], "a pull request of no known ticket")
 
 
-_NEWS_OF_NOBODYS = frozenset({"opened", "reopened", "synchronize", "edited", "auto_merge_enabled"})
-"""What changes the check of a pull request of nobody: its head, its base, and that it stands at all."""
+_NEWS_OF_NOBODYS = frozenset(
+    {
+        *("opened", "reopened", "synchronize", "edited"),
+        *("auto_merge_enabled", "auto_merge_disabled", "enqueued", "dequeued"),
+        *("ready_for_review", "converted_to_draft"),
+    }
+)
+"""What changes the check of a pull request of nobody, its head, its base and that it stands at all; and what brings a
+release's closer to its merge, or takes it back.
+"""
+_NEWS_OF_RELEASES = _NEWS_OF_NOBODYS | {"closed"}
 
 
 def _push(delivery: _Delivery) -> Routing:
@@ -175,10 +213,8 @@ def _push(delivery: _Delivery) -> Routing:
         return Ignored("not a branch")
     # A deleted branch comes with a SHA of zeros and no commit.
     routed = delivery.branch(ref.removeprefix("refs/heads/"), "a push")
-    if isinstance(routed, Ignored) or delivery.repository is None or not _changes_policy(delivery.payload):
-        return routed
     # Its pull request is to show what the policy file would say, whosever branch it is.
-    return _poked([*routed.keys, str(RepositoryKey(delivery.repository))], routed.reason) or routed
+    return delivery.and_the_repository(routed) if _changes_policy(delivery.payload) else routed
 
 
 def _create_or_delete(delivery: _Delivery) -> Routing:
@@ -194,7 +230,10 @@ def _check_run(delivery: _Delivery) -> Routing:
     if own and delivery.action in ("created", "completed"):
         return Ignored("our own check-run")
     suite = _part(run, "check_suite")
-    return _checked(delivery, [_text(suite, "head_branch"), *_pull_branches(run, suite)])
+    branches = [_text(suite, "head_branch"), *_pull_branches(run, suite)]
+    if own and _text(run, "name") == RELEASE_CHECK_NAME:
+        return delivery.releases(branches, "a person asks for the release check anew")
+    return _checked(delivery, branches)
 
 
 def _check_suite(delivery: _Delivery) -> Routing:
@@ -202,7 +241,13 @@ def _check_suite(delivery: _Delivery) -> Routing:
     own = _part(_part(delivery.payload, "check_suite"), "app").get("id") == delivery.own_app_id
     if own and delivery.action == "completed":
         return Ignored("our own check-suite")
-    return _checks_in("check_suite")(delivery)
+    routed = _checks_in("check_suite")(delivery)
+    if own and delivery.action == "rerequested":
+        suite = _part(delivery.payload, "check_suite")
+        asked = delivery.releases([_text(suite, "head_branch"), *_pull_branches(suite)], "checks are asked for anew")
+        keys = [key for one in (routed, asked) if isinstance(one, Poked) for key in one.keys]
+        return _poked(keys, "checks are asked for anew") or routed
+    return routed
 
 
 def _checks_in(part: str) -> Callable[[_Delivery], Routing]:

@@ -39,6 +39,10 @@ def run(branch: str | None, *pulls: str, app: int = 15368) -> dict[str, object]:
     return {"app": {"id": app}, "check_suite": {"head_branch": branch}, "pull_requests": named}
 
 
+def guard(branch: str | None, *pulls: str) -> dict[str, object]:
+    return {**run(branch, *pulls, app=OWN), "name": "Agent Recovery / release"}
+
+
 def push(ref: str, **fields: object) -> dict[str, object]:
     return {"ref": ref, "before": SHA, "after": "b" * 40, **fields}
 
@@ -56,6 +60,14 @@ POKED = [
         ["#42"],
     ),
     ("issue_comment", {"issue": {"number": 42}, "comment": {"user": None}, "sender": None}, ["#42"]),
+    # a person's word for a release that is changed or taken away, whatever ticket the release's text names
+    ("issue_comment", {"action": "deleted", "issue": ON_PULL, "comment": {"user": PERSON, "body": "x"}}, ["#57"]),
+    ("issue_comment", {"action": "edited", "issue": ON_PULL, "comment": None}, ["#57"]),
+    (
+        "issue_comment",
+        {"action": "deleted", "issue": {**ON_PULL, "body": "Ticket: #42"}, "comment": {"body": "/recovery x"}},
+        ["#42", "#57"],
+    ),
     # a person's hand in our comment is news, and so is another App's comment
     ("issue_comment", {"action": "edited", "issue": {"number": 42}, "comment": OURS, "sender": PERSON}, ["#42"]),
     ("issue_comment", {"action": "deleted", "issue": {"number": 42}, "comment": OURS, "sender": PERSON}, ["#42"]),
@@ -95,6 +107,14 @@ POKED = [
     ("pull_request", {"action": "reopened", "pull_request": pull(head=head("42", "stranger/demo"))}, ["#57"]),
     ("pull_request", {"action": "edited", "pull_request": pull(base={"ref": "ticket/42-x"})}, ["#57", "#42"]),
     ("pull_request", {"action": "closed", "pull_request": pull()}, [""]),
+    # what brings a release closer to its merge, or takes it back
+    ("pull_request", {"action": "ready_for_review", "pull_request": pull()}, ["#57"]),
+    ("pull_request", {"action": "enqueued", "pull_request": pull()}, ["#57"]),
+    # a release's text may be made to name a ticket; what else goes where releases go shows what the guard says
+    ("pull_request", {"action": "edited", "pull_request": pull(body="Ticket: #42")}, ["#42", ""]),
+    ("pull_request", {"action": "closed", "pull_request": pull(body="Ticket: #42")}, ["#42", ""]),
+    ("pull_request", {"action": "opened", "pull_request": pull(head=head("42"), base={"ref": "main"})}, ["#42", ""]),
+    ("pull_request", {"action": "opened", "pull_request": pull(head=head("42"), base={"ref": "r"})}, ["#42"]),
     ("pull_request", {"pull_request": pull(body="Ticket: #42", head=head("x", None), user=None)}, ["#42"]),
     ("pull_request", {"sender": BOT, "pull_request": pull(head=head("42"))}, ["#42"]),
     ("pull_request_review", {"review": {"user": None}, "pull_request": pull(head=head("42"))}, ["#42"]),
@@ -113,6 +133,13 @@ POKED = [
     ("check_run", {"action": "completed", "check_run": run("topic")}, [""]),
     ("check_run", {"action": "rerequested", "check_run": run("42", app=OWN)}, ["#42"]),
     ("check_suite", {"check_suite": {"head_branch": "42", "app": {"id": OWN}}}, ["#42"]),
+    ("check_run", {"action": "rerequested", "check_run": guard("release-1", "42")}, ["", "@release-1"]),
+    ("check_run", {"action": "rerequested", "check_run": guard(None)}, [""]),
+    (
+        "check_suite",
+        {"action": "rerequested", "check_suite": {"head_branch": "release-1", "app": {"id": OWN}}},
+        ["", "@release-1"],
+    ),
     ("workflow_run", {"workflow_run": {"head_branch": "42", "pull_requests": [{"number": 57}]}}, ["#42"]),
     ("workflow_job", {"workflow_job": {"head_branch": "issue-42"}}, ["#42"]),
     ("status", {"branches": [{"name": "main"}, {"name": "42"}, {"name": "43-x"}]}, ["#42", "#43"]),
@@ -133,6 +160,7 @@ IGNORED = [
     ("issue_comment", {"issue": {"number": 42}, "comment": OURS, "sender": BOT}),
     ("check_run", {"action": "created", "check_run": run("42", app=OWN)}),
     ("check_run", {"action": "completed", "check_run": run("42", app=OWN)}),
+    ("check_run", {"action": "completed", "check_run": guard("release-1")}),
     ("check_run", {"action": "completed", "check_run": run("main")}),
     ("check_suite", {"check_suite": {"head_branch": None}}),
     ("check_suite", {"action": "completed", "check_suite": {"head_branch": "42", "app": {"id": OWN}}}),
