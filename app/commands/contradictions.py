@@ -24,7 +24,7 @@ _OPPOSITES = frozenset(
 _ONE_OF_A_KIND = frozenset({"retarget", "accept", "land", "authorize-release", "resolve"})
 """Said twice with different words, they contradict themselves."""
 _OF_AN_EFFECT = frozenset({"approve", "deny", "resolve"})
-_CHILD = re.compile(r"#[0-9]+\.[a-z0-9-]+")
+_CHILD = re.compile(r"#?[0-9]+\.[a-z0-9-]+")
 
 
 def contradiction_of(said: Sequence[tuple[str, tuple[str, ...]]]) -> str | None:

@@ -47,6 +47,8 @@ class EffectDecisions:
             noted = decision(standing.record, now=view.now)
             if isinstance(noted, Blocked):
                 raise Refused(noted)
+            if noted.record == standing.record:
+                return state_of(noted.effect)
             outcome = await self._journal.write(view, standing, noted.record, event, when=view.now, to=standing.place)
             if isinstance(outcome, Journaled):
                 return state_of(noted.effect)

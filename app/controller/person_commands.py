@@ -106,6 +106,7 @@ class PersonCommands:
             observation=view.observation,
             policy=view.usable_policy or Policy(),
             branch=branch,
+            heartbeat_at=view.heartbeat_at,
         )
 
     async def _write(self, view: View, standing: Standing, word: Word, heard: Heard) -> Record | None:

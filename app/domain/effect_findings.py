@@ -46,7 +46,7 @@ def blockers(record: Record | None) -> tuple[str, ...]:
     """The unknown effects that a person must settle, in words."""
     if record is None:
         return ()
-    told = [blocker(e) for e in unknown(record) if not e.kind or needs_person(e)]
+    told = [blocker(e, record.ticket_id) for e in unknown(record) if not e.kind or needs_person(e)]
     more = [f"and {len(told) - MAX_SHOWN} more effects are unknown"] if len(told) > MAX_SHOWN else []
     return (*told[:MAX_SHOWN], *more)
 

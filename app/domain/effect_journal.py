@@ -20,6 +20,8 @@ from app.domain.outcome import Blocked, Code
 from app.domain.plain_text import cut, one_line
 from app.domain.record import Lease, Record
 from app.domain.secret_shapes import redact
+from app.domain.ticket_id import TicketId
+from app.domain.told_commands import of
 
 KEPT_SETTLED = 6
 """Settled effects that stay in full; older ones shrink to key and outcome."""
@@ -97,8 +99,8 @@ def dispatched(record: Record, lease: Lease, key: str, attempt: str, *, now: dat
             Code.EFFECT_NOT_APPROVED,
             f"effects of the kind {effect.kind} cannot be undone, and nobody approved {key} in generation "
             f"{record.generation}",
-            "a person approves it (`agent-recovery approve OWNER/NAME --ticket "
-            f"{record.ticket_id} --effect KEY --by LOGIN`); then run the same command again",
+            f"a person approves it in a comment on #{record.ticket}: `/recovery approve{of(record.ticket_id)} {key}`; "
+            "then run the same command again",
             generation=record.generation,
         )
     if again:
@@ -184,7 +186,7 @@ def needs_person(effect: Effect) -> bool:
     return effect.state == "unknown" and (effect.probes > 0 or read_probe(effect.probe) is None)
 
 
-def blocker(effect: Effect) -> str:
+def blocker(effect: Effect, ticket: TicketId) -> str:
     """An unknown effect in words: what is not known, why, and who settles it."""
     why = effect.result.note if effect.result is not None and effect.result.note else INTERRUPTED
     looked = f"its probe was run {effect.probes} times; " if effect.probes else ""
@@ -193,7 +195,7 @@ def blocker(effect: Effect) -> str:
     name = f"{effect.key} ({effect.kind})" if effect.kind else effect.key
     return (
         f"effect {name} is unknown: {looked}{why}. Do not run it again; a person finds out how it ended and says so "
-        "(`agent-recovery resolve OWNER/NAME --ticket N --effect KEY --done --by LOGIN`, or `--not-done`)"
+        f"in a comment (`/recovery resolve{of(ticket)} {effect.key} done`, or `not-done` instead of `done`)"
     )
 
 

@@ -47,6 +47,6 @@ def _asking(record: Record, observation: Observation, effect: Effect) -> Iterato
     comments = {c.id: c for p in observation.pulls for c in p.comments} | {c.id: c for c in observation.issue_comments}
     told = sorted(id for id, comment in comments.items() if comment.body.startswith(marker))
     if not told:
-        yield AskAboutEffect(edge, blocker(effect))
+        yield AskAboutEffect(edge, blocker(effect, record.ticket_id))
     for double in told[1:]:
         yield RemoveComment(double, "it is told already; the oldest report stays")

@@ -22,6 +22,7 @@ from app.domain.outcome import Blocked, Code
 from app.domain.policy import Mode, Policy, duration_text
 from app.domain.record import FINISHED, TERMINAL, Attempts, Record
 from app.domain.returning import may_return
+from app.domain.told_commands import of
 
 
 @dataclass(frozen=True)
@@ -188,8 +189,8 @@ def _stands_still(record: Record, by_person: bool) -> Blocked | None:
         return Blocked(
             Code.HELD,
             why_held(record),
-            f"ask that person; the operator takes it off hold: `agent-recovery unhold OWNER/NAME --ticket "
-            f"{record.ticket_id} --by LOGIN`",
+            f"ask that person; it is taken off hold with `/recovery unhold{of(record.ticket_id)}` in a comment on "
+            f"#{record.ticket}",
             generation=record.generation,
         )
     return None
@@ -232,8 +233,10 @@ def _gates(
         seen = f"was {instant_text(max(signs))}" if signs else "is not known"
         return Blocked(
             Code.TOO_OLD,
-            f"its last proof of life {seen}; after {duration_text(resume.max_age)} a ticket is not resumed by itself",
-            "a person looks whether the plan still fits, then raises resume.max_age in .github/agent-recovery.yml",
+            f"its last proof of life {seen}; a ticket is resumed by itself within "
+            f"{duration_text(resume.max_age)} (resume.max_age)",
+            "a person looks whether the plan still fits, and says so in a comment on "
+            f"#{record.ticket}: `/recovery recover{of(record.ticket_id)}`",
             generation=record.generation,
         )
     count = attempts_so_far(record)
@@ -241,7 +244,8 @@ def _gates(
         return Blocked(
             Code.ATTEMPTS_EXHAUSTED,
             f"{count} claims in a row completed no step (resume.max_attempts: {resume.max_attempts})",
-            "a person looks at what stops it, then raises resume.max_attempts in .github/agent-recovery.yml",
+            "a person looks at what stops it, and says in a comment on "
+            f"#{record.ticket} when it may go on: `/recovery recover{of(record.ticket_id)}`",
             generation=record.generation,
         )
     return None

@@ -15,6 +15,7 @@ from app.domain.plain_text import cut
 from app.domain.record import TERMINAL, PermitKind, Record
 from app.domain.sealed_body import block
 from app.domain.the_end_told import after_the_end, why_it_ended
+from app.domain.told_commands import of
 from app.domain.untrusted import inline
 
 MAX_BYTES = 60_000
@@ -87,8 +88,8 @@ def _state(record: Record, stuck: Blocked | None) -> str:
     if record.status == "held" and record.held is not None:
         return (
             f"**{state}** · generation {record.generation}\n\n"
-            f"{inline(why_held(record), _LINE_BYTES)}. Nothing is claimed, written or landed until the operator of the "
-            f"App takes it off hold: `agent-recovery unhold OWNER/NAME --ticket {record.ticket_id} --by LOGIN`."
+            f"{inline(why_held(record), _LINE_BYTES)}. Nothing is claimed, written or landed until somebody takes "
+            f"it off hold with this command in a comment: `/recovery unhold{of(record.ticket_id)}`."
         )
     if lease is None:
         return f"**{state}** · generation {record.generation}"

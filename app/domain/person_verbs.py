@@ -14,7 +14,9 @@ from app.domain.derived import derived
 from app.domain.effect_journal import interrupted
 from app.domain.fence_commit import may_still_merge
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished
+from app.domain.gates import is_interrupted
 from app.domain.hold import held, unheld, why_held
+from app.domain.lease import Live, Suspect, liveness
 from app.domain.life_cycle import Ending, ended, merged_pull
 from app.domain.model import instant_text
 from app.domain.observation import Branch, Observation
@@ -27,6 +29,7 @@ from app.domain.refs import Place
 from app.domain.returning import may_return
 from app.domain.secret_shapes import redact
 from app.domain.situation import ticket_pull
+from app.domain.told_commands import of
 from app.domain.trunks import is_trunk
 
 REASON_BYTES = 300
@@ -34,13 +37,16 @@ REASON_BYTES = 300
 
 @dataclass(frozen=True)
 class Grounds:
-    """What a person's word is judged by. `branch`: the branch that it names, if that stands."""
+    """What a person's word is judged by. `branch`: the branch that it names, if that stands. `heartbeat_at`: the
+    last heartbeat of its holder that is known.
+    """
 
     record: Record
     head: Head
     observation: Observation
     policy: Policy
     branch: Branch | None = None
+    heartbeat_at: datetime | None = None
 
     @property
     def now(self) -> datetime:
@@ -113,6 +119,32 @@ def bring_back(g: Grounds, *, by: str) -> Heard | Blocked:
     return Heard(record.model_copy(update={"ended": ended_}), recalled, f"may come back, by {by}", to="done")
 
 
+def recover(g: Grounds, *, by: str) -> Heard | Blocked:
+    """A ticket that stopped may go on: its age and its attempts count anew from this word, and one that was cancelled
+    or abandoned may be claimed again. Nothing is taken from a holder that lives.
+    """
+    record, ticket = g.record, f"#{g.record.ticket_id}"
+    if record.status in ("cancelled", "abandoned") and record.child is None:
+        return bring_back(g, by=by)
+    if (stop := _over(record) or _held(record) or _merged(g)) is not None:
+        return stop
+    state = liveness(record, g.policy, now=g.now, heartbeat_at=g.heartbeat_at)
+    if isinstance(state, Live | Suspect) and record.lease is not None:
+        lease = record.lease
+        reason = f"{lease.holder} holds generation {lease.generation} of {ticket} until {instant_text(state.until)}"
+        remedy = f"let it work; `/recovery takeover{of(record.ticket_id)}` ends its lease, however alive it is"
+        return Blocked(Code.LEASE_LIVE, reason, remedy, holder=lease.holder, generation=lease.generation)
+    if not is_interrupted(record):
+        return Heard(record, f"nobody holds {ticket}: it can be claimed now")
+    if not g.policy.resume.enabled:
+        reason = "the policy says resume.enabled: false, so an interrupted ticket is not resumed"
+        remedy = f"`/recovery takeover{of(record.ticket_id)}` ends the dead lease, and any agent may claim then"
+        return Blocked(Code.RESUME_DISABLED, reason, remedy, generation=record.generation)
+    attempts = record.attempts.model_copy(update={"count": 0})
+    after = record.model_copy(update={"attempts": attempts, "intent": Intent(by=by, at=g.now)})
+    return Heard(after, f"{ticket} can be claimed again: its age and attempts count from now", f"to go on, by {by}")
+
+
 def takeover(g: Grounds, *, by: str) -> Heard | Blocked:
     """The lease ends, whoever holds it and however alive: a new generation begins without a holder, and the next claim
     is that of a ticket which was never interrupted.
@@ -183,8 +215,7 @@ def land(g: Grounds, *, by: str, sha: str) -> Heard | Blocked:
         return Blocked(Code.MODE_REPAIR, reason, "set mode: full in .github/agent-recovery.yml")
     if not (isinstance(g.head, AtPublished) and g.head.fenced):
         reason = "the branch's head is not published under the present lease"
-        words = f"`agent-recovery accept OWNER/NAME SHA --ticket {record.ticket_id} --by LOGIN`"
-        remedy = f"its holder pushes it; commits of somebody else: {words}"
+        remedy = f"its holder pushes it; commits of somebody else are accepted by a person: {_accepting(g)}"
         return Blocked(Code.NOT_PUBLISHED, reason, remedy)
     if g.head.sha != sha:
         reason = f"the branch stands at {g.head.sha}, not at {sha}"
@@ -249,8 +280,13 @@ def _over(record: Record) -> Blocked | None:
 def _held(record: Record) -> Blocked | None:
     if record.status != "held":
         return None
-    remedy = f"take it off hold first: `agent-recovery unhold OWNER/NAME --ticket {record.ticket_id} --by LOGIN`"
+    remedy = f"take it off hold first: `/recovery unhold{of(record.ticket_id)}`"
     return Blocked(Code.HELD, why_held(record), remedy, generation=record.generation)
+
+
+def _accepting(g: Grounds) -> str:
+    head = g.head.head if isinstance(g.head, Foreign | NothingPublished) else None
+    return f"`/recovery accept{of(g.record.ticket_id)} {head or 'SHA'}`"
 
 
 def _merged(g: Grounds) -> Blocked | None:

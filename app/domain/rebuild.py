@@ -77,7 +77,11 @@ def rebuilt(
             f"come to sequence {sequence} of generation {generation}, and what lay between is in no sealed text"
         )
         if not accept_loss:
-            return Blocked(Code.FROZEN, lost, "run it again with --accept-loss once a person has looked at the branch")
+            remedy = (
+                "once a person has looked at the branch, the operator of the App runs "
+                f"`agent-recovery rebuild OWNER/NAME --ticket {ticket} --by LOGIN --accept-loss`"
+            )
+            return Blocked(Code.FROZEN, lost, remedy)
     try:
         record = _record(ticket, newest.fields, sequence + 1, generation + 1, by=by, now=now)
     except ValidationError as error:

@@ -9,6 +9,7 @@ from app.domain.mention import mention
 from app.domain.observation import Comment, Issue, Observation, Pull
 from app.domain.plan import AskPerson, RestoreBranch, WarnOfGap
 from app.domain.ticket_id import TicketId
+from app.domain.told_commands import of
 from app.domain.untrusted import inline
 
 
@@ -37,8 +38,8 @@ def frozen_report(ticket: TicketId, frozen: Frozen, issue: Issue | None) -> str:
         "Its branch and its PR are left as they are, nobody is granted the ticket, and nothing is put back by itself: "
         "the record of who holds the ticket cannot be trusted until a person has looked. "
         "Find out who moved the ref under `refs/agent-recovery/` (it needs write access to the repository). "
-        "Then either push the expected commit back to that ref, or ask the operator of the App to begin the record "
-        f"anew from what it sealed here: `agent-recovery rebuild OWNER/NAME --ticket {ticket} --by LOGIN`.\n"
+        "Then either push the expected commit back to that ref, or let the App begin the record anew from what it "
+        f"sealed here, with this command in a comment: `/recovery recover{of(ticket)}`.\n"
     )
 
 
@@ -83,7 +84,7 @@ def merge_report(ticket: TicketId, action: TellOfMerge, issue: Issue | None) -> 
         f"{mention(issue)}**Look at a merge of ticket #{ticket}**: {inline(action.reason, 400)}.\n\n"
         "The App undoes nothing and does nothing more about it: whether the work stays there, is reverted, or is "
         "merged where it was to go is for you to say. Close the Issue if the ticket is over; where it was put on hold, "
-        f"the operator lets it go on: `agent-recovery unhold OWNER/NAME --ticket {ticket} --by LOGIN`.\n"
+        f"this command in a comment lets it go on: `/recovery unhold{of(ticket)}`.\n"
     )
 
 

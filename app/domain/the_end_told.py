@@ -3,6 +3,7 @@
 from app.domain.model import instant_text
 from app.domain.record import Record
 from app.domain.returning import may_return
+from app.domain.told_commands import of
 from app.domain.untrusted import inline
 
 SAID_BYTES = 400
@@ -29,8 +30,8 @@ def after_the_end(record: Record) -> str:
     """What stands now, and the way back."""
     if not may_return(record):
         return (
-            "Branch and commits are left as they are. At a person's word the operator lets it be claimed again: "
-            f"`agent-recovery bring-back OWNER/NAME --ticket {record.ticket_id} --by LOGIN`."
+            "Branch and commits are left as they are. It can be claimed again once a person says so in a comment: "
+            f"`/recovery recover{of(record.ticket_id)}`."
         )
     issue = f"#{record.ticket}"
     return (

@@ -17,6 +17,7 @@ from app.domain.outcome import Blocked
 from app.domain.record import FINISHED, TERMINAL, Record
 from app.domain.the_end_told import after_the_end, why_it_ended
 from app.domain.ticket_id import TicketId, by_number
+from app.domain.told_commands import of
 from app.domain.untrusted import inline
 from app.domain.validation import present, shown
 
@@ -109,8 +110,8 @@ def _without_drafts(record: Record) -> str:
 
 def _accepting(record: Record, sha: str) -> str:
     return (
-        "Or a person accepts the commit at the operator's terminal: "
-        f"`agent-recovery accept OWNER/NAME {sha} --ticket {record.ticket_id} --by LOGIN`."
+        "Or a person accepts the commit with this command in a comment: "
+        f"`/recovery accept{of(record.ticket_id)} {sha}`."
     )
 
 

@@ -20,6 +20,7 @@ from app.github.errors import Forbidden, GitHubError
 from app.service.logs import set_up_logs
 from app.service.running import Loop, Parts, make_parts
 from app.service.settings import BadSettings, Settings, load_settings
+from app.service.told_at_terminal import at_terminal
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}/[A-Za-z0-9._-]{1,100}")
 _LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}")
@@ -69,7 +70,8 @@ def with_parts(work: Callable[[Parts], Awaitable[T]], as_json: bool) -> T:
         return asyncio.run(_run(settings, work))
     except Refused as refused:
         blocked = refused.blocked
-        stop(exit_code(blocked.code), blocked.code.value, blocked.reason, blocked.remedy, as_json)
+        words, remedy = at_terminal(blocked.reason), at_terminal(blocked.remedy)
+        stop(exit_code(blocked.code), blocked.code.value, words, remedy, as_json)
     except Gone as missing:
         words = f"there is no such repository, or the App is not installed there ({one_line(missing.message)})"
         stop(Exit.USAGE, Code.NOT_FOUND.value, words, "check the name, or install the App there", as_json)

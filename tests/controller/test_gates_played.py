@@ -104,7 +104,7 @@ async def test_failed_attempts_keep_no_ticket_fresh_and_past_four_hours_it_is_to
     refused = await _claim(world, controller, 3)
     assert isinstance(refused, Blocked)
     assert (refused.code, exit_code(refused.code)) == (Code.TOO_OLD, Exit.GATE_CLOSED)
-    assert "resume.max_age" in refused.remedy
+    assert "`/recovery recover`" in refused.remedy
     await world.settle(controller)
     mark = world.requested()
     await world.settle(controller)

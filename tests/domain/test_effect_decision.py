@@ -1,12 +1,12 @@
 """A person's word about an effect: for this very one, in this generation, and only where one is needed."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from app.domain.effect import Effect, is_approved
-from app.domain.effect_decision import approved, resolved
+from app.domain.effect_decision import approved, denied, resolved
 from app.domain.effect_journal import Noted
 from app.domain.outcome import Blocked, Code
 from app.domain.record import Record
@@ -80,3 +80,30 @@ def test_only_an_unknown_effect_waits_for_a_person(state: str) -> None:
     assert isinstance(answer, Blocked)
     assert answer.code is Code.USAGE
     assert isinstance(resolved(record(), "other", done=True, by="olive", now=NOW), Blocked)
+
+
+def test_the_same_word_again_changes_nothing() -> None:
+    once = approved(record(), "prod", by="olive", now=NOW)
+    assert isinstance(once, Noted)
+    later = approved(once.record, "prod", by="olive", now=NOW + timedelta(hours=1))
+    assert later == once
+    ended = resolved(record(state="unknown"), "prod", done=True, by="olive", now=NOW)
+    assert isinstance(ended, Noted)
+    assert resolved(ended.record, "prod", done=True, by="olive", now=NOW + timedelta(hours=1)) == ended
+    assert isinstance(resolved(ended.record, "prod", done=False, by="olive", now=NOW), Blocked)
+
+
+def test_what_a_person_denies_is_done_in_no_generation_and_was_never_approved() -> None:
+    approval = ({"effect": "prod", "generation": 2, "by": "olive"}, {"effect": "mail", "generation": 2, "by": "olive"})
+    answer = denied(record(approvals=approval), "prod", by="olive", now=NOW)
+    assert isinstance(answer, Noted)
+    assert (answer.effect.state, answer.record.approvals) == ("failed_no_effect", approval[1:])
+    assert denied(answer.record, "prod", by="olive", now=NOW + timedelta(hours=1)) == answer
+
+
+@pytest.mark.parametrize("state", ["dispatching", "confirmed", "failed_no_effect", "unknown"])
+def test_what_was_let_through_is_not_taken_back_by_a_word(state: str) -> None:
+    answer = denied(record(state=state), "prod", by="olive", now=NOW)
+    assert isinstance(answer, Blocked)
+    assert answer.code is Code.NOT_FOUND
+    assert isinstance(denied(record(), "other", by="olive", now=NOW), Blocked)

@@ -24,6 +24,7 @@ from app.domain.person_verbs import (
     cancel,
     hold,
     land,
+    recover,
     retarget,
     takeover,
     unhold,
@@ -232,7 +233,7 @@ def test_people_read_who_cancelled_a_ticket_and_what_brings_it_back() -> None:
     assert words.startswith("wanda ended it at 2026-11-30T12:00:00Z: see ")
     assert "@bob" not in words
     assert "<!--" not in words
-    assert "`agent-recovery bring-back OWNER/NAME --ticket 42 --by LOGIN`" in words
+    assert "`/recovery recover`" in words
 
 
 def test_a_takeover_ends_a_live_lease_and_the_next_claim_passes_at_once() -> None:
@@ -377,3 +378,51 @@ def test_a_command_is_remembered_by_its_id_and_the_oldest_go() -> None:
     assert found is not None
     assert (found.verb, found.by, found.at, found.answer) == ("hold", "wanda", NOW, f"answer {KEPT + 2}")
     assert known(RECORD.model_copy(update={"commands": ({"id": "c1", "newer": "form"},)}), "c1") is None
+
+
+def test_recover_lets_a_stopped_ticket_go_on_whatever_its_age_and_its_attempts() -> None:
+    old = LEASE.model_copy(update={"granted_at": NOW - timedelta(days=30), "expires_at": NOW - timedelta(days=29)})
+    stopped = RECORD.model_copy(update={"status": "working", "lease": old, "attempts": Attempts(count=9)})
+    policy = Policy(mode=Mode.FULL)
+    refused = gates.may_claim(stopped, policy, now=NOW, observed_generation=3, login="bob")
+    assert isinstance(refused, Blocked)
+    assert refused.code is Code.TOO_OLD
+    assert "`/recovery recover`" in refused.remedy
+    heard = recover(replace(GROUNDS, record=stopped), by="olive")
+    assert isinstance(heard, Heard)
+    assert heard.record.intent == Intent(by="olive", at=NOW)
+    assert heard.record.lease == old, "a holder that comes back first goes on"
+    assert isinstance(gates.may_claim(heard.record, policy, now=NOW, observed_generation=3, login="bob"), gates.Pass)
+
+
+def test_recover_takes_nothing_from_a_holder_that_lives() -> None:
+    answer = recover(GROUNDS, by="olive")
+    assert isinstance(answer, Blocked)
+    assert (answer.code, answer.holder) == (Code.LEASE_LIVE, "agent")
+    assert "`/recovery takeover`" in answer.remedy
+    late = RECORD.model_copy(update={"lease": LEASE.model_copy(update={"expires_at": NOW - timedelta(hours=1)})})
+    heard_of = replace(GROUNDS, record=late, heartbeat_at=NOW - timedelta(seconds=30))
+    assert isinstance(recover(heard_of, by="olive"), Blocked)
+
+
+def test_recover_beside_no_lease_changes_nothing_and_beside_a_hold_names_unhold() -> None:
+    free = RECORD.model_copy(update={"lease": None, "status": "unclaimed", "attempts": Attempts()})
+    assert recover(replace(GROUNDS, record=free), by="olive") == Heard(free, "nobody holds #42: it can be claimed now")
+    held_ = hold(GROUNDS, by="olive", reason=None)
+    assert isinstance(held_, Heard)
+    answer = recover(replace(GROUNDS, record=held_.record), by="olive")
+    assert isinstance(answer, Blocked)
+    assert "`/recovery unhold`" in answer.remedy
+
+
+def test_recover_brings_back_what_was_cancelled_and_names_takeover_where_nothing_resumes() -> None:
+    over = cancel(GROUNDS, by="olive", reason=None)
+    assert isinstance(over, Heard)
+    heard = recover(replace(GROUNDS, record=over.record), by="olive")
+    assert isinstance(heard, Heard)
+    assert may_return(heard.record)
+    dead = RECORD.model_copy(update={"lease": LEASE.model_copy(update={"expires_at": NOW - timedelta(hours=1)})})
+    policy = POLICY.model_copy(update={"resume": POLICY.resume.model_copy(update={"enabled": False})})
+    answer = recover(replace(GROUNDS, record=dead, policy=policy), by="olive")
+    assert isinstance(answer, Blocked)
+    assert answer.code is Code.RESUME_DISABLED
