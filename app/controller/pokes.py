@@ -6,11 +6,12 @@ Wanted:
 - a poke during a run makes the key run again after it;
 - one worker a key: nobody else gets it while its claim lives;
 - a killed worker's key is taken by any other worker, of whatever version, within 30 seconds;
-- `poke` returns only after the row is durable.
+- `poke` returns only after the row is durable;
+- what a person said waits neither for tickets nor for repositories: it has workers of its own.
 
-A poke carries no state, so a run that begins after a poke answers it, whatever due time it named: the
-round itself says when the key is due next (`settle(..., again_at)`). Accepted losses: none while the
-database lives; when it is lost, the sweep at start-up pokes every active ticket anew.
+A poke carries no state (what a person said is kept beside it, in the same transaction), so a run that begins after a
+poke answers it, whatever due time it named: the round itself says when the key is due next (`settle(..., again_at)`).
+Accepted losses: none while the database lives; when it is lost, the sweep at start-up pokes every active ticket anew.
 
 Due times and claims are compared with the injected clock of the process that asks.
 """
@@ -22,16 +23,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sqlalchemy import Connection, Row, Select, case, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, case, delete, func, not_, or_, select, update
 
 from app.controller.clock import Clock
 from app.controller.database import Database, insert_into
 from app.controller.tables import pokes
+from app.controller.words import Spoken, keep
 
 CLAIM = timedelta(seconds=20)
 """How long a claim lives unless extended. Below the promised 30 s, so that pollers have time to notice."""
-
-
+_WORDS = ("!comment-", "!button-")
+"""What the keys of words have in them. A trunk's key may, too: then it is run where words are."""
 _NAMED_AT_ONCE = 500
 """Keys in one statement: databases bound how many values one may have."""
 
@@ -47,10 +49,13 @@ class Poke:
 
 
 class First(StrEnum):
-    """Which keys a worker takes before others that have been due for longer."""
+    """Which keys a worker takes before others that have been due for longer. Who takes words takes nothing else, and
+    nobody else takes them.
+    """
 
     TICKETS = "tickets"
     OTHERS = "others"
+    WORDS = "words"
 
 
 class Settlement(StrEnum):
@@ -78,11 +83,13 @@ class PokeStore:
         self.poked = asyncio.Event()
         """Set after every poke of this process, for a loop that sleeps until `next_due`; it clears it."""
 
-    async def poke(self, *keys: str, due_at: datetime | None = None) -> None:
-        """Make the keys due at `due_at` (now by default), or earlier if they are already. Durable on return."""
+    async def poke(self, *keys: str, due_at: datetime | None = None, words: Sequence[Spoken] = ()) -> None:
+        """Make the keys due at `due_at` (now by default), or earlier if they are already, and keep what was said.
+        Durable on return.
+        """
         if not keys:
             return
-        await self._database.run(_poke, (keys, due_at or self._clock()))
+        await self._database.run(_poke, _Poking(keys, due_at or self._clock(), tuple(words), self._clock()))
         self.poked.set()
 
     async def poke_at_once(self, *keys: str) -> dict[str, int]:
@@ -91,7 +98,8 @@ class PokeStore:
         """
         if not keys:
             return {}
-        versions = await self._database.run(_poke_at_once, (keys, self._clock()))
+        now = self._clock()
+        versions = await self._database.run(_poke_at_once, _Poking(keys, now, (), now))
         self.poked.set()
         return versions
 
@@ -115,16 +123,25 @@ class PokeStore:
         """
         return await self._database.run(_settle, (poke, again_at))
 
-    async def next_due(self) -> datetime | None:
-        """The earliest moment at which `take` will find something; None when the queue is empty."""
-        return await self._database.run(_next_due, None)
+    async def next_due(self, first: First = First.TICKETS) -> datetime | None:
+        """The earliest moment at which `take` of this kind will find something; None when its queue is empty."""
+        return await self._database.run(_next_due, first)
 
 
-def _poke(connection: Connection, items: Sequence[tuple[tuple[str, ...], datetime]]) -> Sequence[None]:
+@dataclass(frozen=True, slots=True)
+class _Poking:
+    keys: tuple[str, ...]
+    due_at: datetime
+    words: tuple[Spoken, ...]
+    now: datetime
+
+
+def _poke(connection: Connection, items: Sequence[_Poking]) -> Sequence[None]:
     due: dict[str, datetime] = {}
-    for keys, due_at in items:
-        for key in keys:
-            due[key] = min(due_at, due.get(key, due_at))
+    for item in items:
+        for key in item.keys:
+            due[key] = min(item.due_at, due.get(key, item.due_at))
+    keep(connection, [(spoken, item.now) for item in items for spoken in item.words])
     insert = insert_into(connection, pokes)
     earlier = or_(pokes.c.due_at.is_(None), insert.excluded.due_at < pokes.c.due_at)
     statement = insert.on_conflict_do_update(
@@ -141,16 +158,14 @@ def _poke(connection: Connection, items: Sequence[tuple[tuple[str, ...], datetim
     return [None] * len(items)
 
 
-def _poke_at_once(
-    connection: Connection, items: Sequence[tuple[tuple[str, ...], datetime]]
-) -> Sequence[dict[str, int]]:
+def _poke_at_once(connection: Connection, items: Sequence[_Poking]) -> Sequence[dict[str, int]]:
     _poke(connection, items)
-    wanted = sorted({key for keys, _ in items for key in keys})
+    wanted = sorted({key for item in items for key in item.keys})
     versions: dict[str, int] = {}
     for start in range(0, len(wanted), _NAMED_AT_ONCE):
         query = select(pokes.c.key, pokes.c.version).where(pokes.c.key.in_(wanted[start : start + _NAMED_AT_ONCE]))
         versions |= {row.key: row.version for row in connection.execute(query)}
-    return [{key: versions[key] for key in keys} for keys, _ in items]
+    return [{key: versions[key] for key in item.keys} for item in items]
 
 
 def _take(connection: Connection, items: Sequence[tuple[str, First, datetime, datetime]]) -> Sequence[Poke | None]:
@@ -159,15 +174,15 @@ def _take(connection: Connection, items: Sequence[tuple[str, First, datetime, da
 
 def _take_one(connection: Connection, claim: str, first: First, now: datetime, until: datetime) -> Poke | None:
     # Lapsed claims first: behind a queue that never empties they would wait longer than promised.
-    lapsed = select(pokes).where(pokes.c.claimed_until <= now).order_by(pokes.c.claimed_until)
-    waiting = select(pokes).where(pokes.c.claimed_by.is_(None), pokes.c.due_at <= now).order_by(pokes.c.due_at)
+    lane = _lane(first)
+    lapsed = select(pokes).where(lane, pokes.c.claimed_until <= now).order_by(pokes.c.claimed_until)
+    waiting = select(pokes).where(lane, pokes.c.claimed_by.is_(None), pokes.c.due_at <= now).order_by(pokes.c.due_at)
     is_ticket = pokes.c.key.contains("#", autoescape=True)
     kind = is_ticket if first is First.TICKETS else ~is_ticket
-    row = (
-        _first_unlocked(connection, lapsed)
-        or _first_unlocked(connection, waiting.where(kind))
-        or _first_unlocked(connection, waiting)
-    )
+    row = _first_unlocked(connection, lapsed)
+    if first is not First.WORDS:
+        row = row or _first_unlocked(connection, waiting.where(kind))
+    row = row or _first_unlocked(connection, waiting)
     if row is None:
         return None
     claimed = {"claimed_by": claim, "claimed_until": until, "due_at": None}
@@ -207,8 +222,17 @@ def _settle_one(connection: Connection, poke: Poke, again_at: datetime | None) -
     return Settlement.DUE_AGAIN
 
 
-def _next_due(connection: Connection, items: Sequence[None]) -> Sequence[datetime | None]:
-    free = select(func.min(pokes.c.due_at)).where(pokes.c.claimed_by.is_(None))
-    lapse = select(func.min(pokes.c.claimed_until))
+def _next_due(connection: Connection, items: Sequence[First]) -> Sequence[datetime | None]:
+    return [_next_due_of(connection, first) for first in items]
+
+
+def _next_due_of(connection: Connection, first: First) -> datetime | None:
+    free = select(func.min(pokes.c.due_at)).where(_lane(first), pokes.c.claimed_by.is_(None))
+    lapse = select(func.min(pokes.c.claimed_until)).where(_lane(first))
     moments = [connection.execute(query).scalar_one() for query in (free, lapse)]
-    return [min((moment for moment in moments if moment is not None), default=None)] * len(items)
+    return min((moment for moment in moments if moment is not None), default=None)
+
+
+def _lane(first: First) -> ColumnElement[bool]:
+    is_word = or_(*(pokes.c.key.contains(kind, autoescape=True) for kind in _WORDS))
+    return is_word if first is First.WORDS else not_(is_word)

@@ -100,6 +100,14 @@ sweep_marks = Table(
     Column("looked_at", Moment, nullable=False),
 )
 
+release_marks = Table(
+    "release_marks",
+    metadata,
+    Column("repository_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("branch", String, primary_key=True),
+    Column("seen", String, nullable=False),
+)
+
 landing_turns = Table(
     "landing_turns",
     metadata,
@@ -128,6 +136,8 @@ words = Table(
     # By GitHub's time; of a button's click, which carries none, when it came.
     Column("created_at", Moment, nullable=False),
     Column("received_at", Moment, nullable=False),
+    # GitHub's other id of the comment; empty of a button.
+    Column("node_id", String, nullable=False),
     # NULL: not known, or not known to have been the head when it was said.
     Column("head_sha", String),
     Column("state", String, nullable=False),

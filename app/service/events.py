@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from app.controller.words import Spoken
 from app.domain.branches import owner_of_branch
 from app.domain.handoff_marker import ticket_of_comment
 from app.domain.keys import (
@@ -24,23 +25,27 @@ from app.domain.keys import (
     is_node_id,
     is_number,
     is_repository_name,
+    is_trunk_name,
 )
 from app.domain.linked_issue import linked_issue_of
 from app.domain.policy import PATH
 from app.domain.ticket_id import Child, TicketId
 from app.github.access import RELEASE_CHECK_NAME
+from app.service.spoken import spoken_in
 
 _NOTHING: Mapping[str, object] = {}
-_KEYED = re.compile(r"\S{1,255}")
 _QUEUED_PR = re.compile(r"refs/heads/gh-readonly-queue/.+/pr-([1-9][0-9]{0,9})-[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
 class Poked:
-    """The delivery concerns these keys (each once, in the order they were found)."""
+    """The delivery concerns these keys (each once, in the order they were found). `words`: what a person said in it,
+    one of the keys each.
+    """
 
     keys: tuple[str, ...]
     reason: str
+    words: tuple[Spoken, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,12 @@ def keys_of(event: str, payload: object, *, own_app_id: int) -> Routing:
         return Ignored("this event says nothing about tickets")
     if not isinstance(payload, Mapping):
         return Ignored("the payload is not an object")
-    return rule(_Delivery(payload, own_app_id))
+    routed = rule(_Delivery(payload, own_app_id))
+    spoken = spoken_in(event, payload, own_app_id=own_app_id)
+    if spoken is None:
+        return routed
+    others = routed.keys if isinstance(routed, Poked) else ()
+    return Poked((spoken.key, *others), "a person says something", (spoken,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +110,7 @@ class _Delivery:
         """Poke the whole repository, and what is a release if one of these branches is a trunk."""
         if self.repository is None:
             return _NO_REPOSITORY
-        trunks = [name for name in branches if _KEYED.fullmatch(name) and owner_of_branch(name) is None]
+        trunks = [name for name in branches if is_trunk_name(name) and owner_of_branch(name) is None]
         keys = [str(RepositoryKey(self.repository)), *(str(TrunkKey(self.repository, name)) for name in trunks)]
         return Poked(tuple(dict.fromkeys(keys)), reason)
 

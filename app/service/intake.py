@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 import structlog
 
+from app.controller.words import Spoken
 from app.github.webhook import Refused, claimed_signature, verify_signature
 from app.service.events import Ignored, keys_of
 
@@ -45,7 +46,7 @@ _log = structlog.get_logger(__name__)
 class Pokes(Protocol):
     """Where pokes go; durable when the call returns."""
 
-    async def poke(self, *keys: str) -> None: ...
+    async def poke(self, *keys: str, words: Sequence[Spoken] = ()) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ class WebhookIntake:
         if isinstance(routing, Ignored):
             return Answer(202, f"ignored: {routing.reason}", action=action)
         try:
-            await self._pokes.poke(*routing.keys)
+            await self._pokes.poke(*routing.keys, words=routing.words)
         except Exception as problem:
             # Whatever stopped it, the poke is not known to be durable; the class says enough for the log.
             return Answer(503, f"not stored ({type(problem).__name__})", routing.keys, action)
