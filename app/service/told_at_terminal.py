@@ -1,4 +1,4 @@
-"""Commands that a text tells, in the form of the operator's terminal: for `/recovery hold` it is `agent-recovery hold`."""
+"""Commands that a text tells for comments, in the form that they have at the operator's terminal."""
 
 import re
 
