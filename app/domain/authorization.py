@@ -9,7 +9,7 @@ Accepted loss: a comment proves an account, not a person; the account's owner ma
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -24,6 +24,7 @@ SKEW = timedelta(seconds=60)
 AGAIN = timedelta(minutes=1)
 """When to look again after GitHub did not answer."""
 HEAD_AGAIN = timedelta(seconds=5)
+_ANEW = "a permitted person authorizes the present head anew"
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,14 @@ class Authorized:
 @dataclass(frozen=True)
 class NotYet:
     """It may not be merged: what is missing, and what to do. `until`: when another look is worth it by itself. `codes`:
-    why receipts that there are do not count.
+    why receipts that there are do not count. `unsure`: only because GitHub did not answer; it may be authorized.
     """
 
     reason: str
     remedy: str
     until: datetime | None = None
     codes: tuple[VoidCode, ...] = ()
+    unsure: bool = False
 
 
 def digest_of(body: str) -> str:
@@ -105,14 +107,23 @@ def enough(
     if pull is None or pull.state != "OPEN":
         return NotYet("the release has no open PR", "wait: the App opens it once the trunk brings something")
     live = [j for j in judgements if isinstance(j, Live)]
-    wanted = policy.release.approvals
-    for until in sorted({j.until for j in live}, reverse=True):
-        counted = _one_each(j for j in live if j.until >= until)
-        if len(counted) >= wanted and _has_independent(counted, observation):
-            by = tuple(j.receipt.by for j in counted)
-            ids = tuple(j.receipt.id for j in counted)
-            return Authorized(pull.number, pull.base, pull.head_sha, by, ids, until)
+    found = together(live, observation, policy)
+    if found is not None:
+        counted, until = found
+        by = tuple(j.receipt.by for j in counted)
+        return Authorized(pull.number, pull.base, pull.head_sha, by, tuple(j.receipt.id for j in counted), until)
     return _missing(judgements, _one_each(live), pull, observation, policy)
+
+
+def together(
+    live: Sequence[Live], observation: ReleaseObservation, policy: Policy
+) -> tuple[tuple[Live, ...], datetime] | None:
+    """The words that are enough, one for each account, and until when they are; None where they are not."""
+    for until in sorted({j.until for j in live}, reverse=True):
+        counted = _one_each([j for j in live if j.until >= until])
+        if len(counted) >= policy.release.approvals and _has_independent(counted, observation):
+            return counted, until
+    return None
 
 
 def judged(
@@ -132,24 +143,20 @@ def _voided(receipt: Authorization, o: ReleaseObservation, policy: Policy, now: 
     if receipt.voided is None:
         return None
     by = f" by {receipt.voided.by}" if receipt.voided.by is not None else ""
-    return Void(receipt, receipt.voided.why, f"{VOID_MEANINGS[receipt.voided.why]}{by}", _anew(receipt))
+    return Void(receipt, receipt.voided.why, f"{VOID_MEANINGS[receipt.voided.why]}{by}", _ANEW)
 
 
 def _of_this(receipt: Authorization, o: ReleaseObservation, policy: Policy, now: datetime) -> Void | Unsure | None:
     """One PR, one base, one head."""
     pull = o.pull(receipt.pull)
     if pull is None or pull.head != o.branch:
-        return Void(
-            receipt, "other_pull", f"it was said of PR #{receipt.pull}, which is not this release's", _anew(receipt)
-        )
+        return Void(receipt, "other_pull", f"it was said of PR #{receipt.pull}, which is not this release's", _ANEW)
     if pull.state == "MERGED":
         return Void(receipt, "merged", f"PR #{receipt.pull} was merged", "nothing is left to authorize there")
     if receipt.base != pull.base or receipt.base != o.into_name:
-        return Void(receipt, "changed_base", "it was said of another base than the PR has now", _anew(receipt))
+        return Void(receipt, "changed_base", "it was said of another base than the PR has now", _ANEW)
     if receipt.head_sha != pull.head_sha:
-        return Void(
-            receipt, "new_head", f"it was said of {receipt.head_sha}, and the head is another one now", _anew(receipt)
-        )
+        return Void(receipt, "new_head", f"it was said of {receipt.head_sha}, and the head is another one now", _ANEW)
     # GitHub's PR follows a push a moment later, and the two may have been read on both sides of one.
     if o.trunk is None or o.trunk.sha != receipt.head_sha:
         return Unsure(receipt, "the release branch and its PR do not show the same head", now + HEAD_AGAIN)
@@ -158,9 +165,9 @@ def _of_this(receipt: Authorization, o: ReleaseObservation, policy: Policy, now:
 
 def _in_time(receipt: Authorization, o: ReleaseObservation, policy: Policy, now: datetime) -> Void | None:
     if receipt.at > now + SKEW or receipt.expires_at < receipt.at:
-        return Void(receipt, "malformed", "its times cannot be", _anew(receipt))
+        return Void(receipt, "malformed", "its times cannot be", _ANEW)
     if now >= _until(receipt, policy):
-        return Void(receipt, "expired", "its time is over", _anew(receipt))
+        return Void(receipt, "expired", "its time is over", _ANEW)
     return None
 
 
@@ -169,9 +176,9 @@ def _source(receipt: Authorization, o: ReleaseObservation, policy: Policy, now: 
     if isinstance(found, Unread):
         return Unsure(receipt, found.reason, now + AGAIN)
     if isinstance(found, CommentGone):
-        return Void(receipt, "comment_deleted", "the comment that it came from was deleted", _anew(receipt))
+        return Void(receipt, "comment_deleted", "the comment that it came from was deleted", _ANEW)
     why = _mismatch(receipt, found)
-    return Void(receipt, why, VOID_MEANINGS[why], _anew(receipt)) if why is not None else None
+    return Void(receipt, why, VOID_MEANINGS[why], _ANEW) if why is not None else None
 
 
 def _mismatch(receipt: Authorization, found: SourceComment) -> VoidCode | None:
@@ -216,7 +223,7 @@ _Rule = Callable[[Authorization, ReleaseObservation, Policy, datetime], Void | U
 _RULES: tuple[_Rule, ...] = (_voided, _of_this, _in_time, _source, _permission, _own)
 
 
-def _one_each(live: Iterator[Live] | Sequence[Live]) -> tuple[Live, ...]:
+def _one_each(live: Sequence[Live]) -> tuple[Live, ...]:
     """One word an account, the one that lives longest."""
     best: dict[int, Live] = {}
     for j in sorted(live, key=lambda j: (j.until, j.receipt.at, j.receipt.id)):
@@ -242,10 +249,11 @@ def _missing(
             "wait: it is looked up again",
             unsure.again,
             codes,
+            unsure=True,
         )
     if live and isinstance(o.lease_accounts, Unread):
         reason = f"it is not known who worked in this release: {o.lease_accounts.reason}"
-        return NotYet(reason, "wait: it is looked up again", o.now + AGAIN, codes)
+        return NotYet(reason, "wait: it is looked up again", o.now + AGAIN, codes, unsure=True)
     if live and len(live) >= policy.release.approvals:
         names = ", ".join(j.receipt.by.login for j in live)
         reason = f"everybody who authorized it ({names}) held or started a lease in this release"
@@ -260,10 +268,6 @@ def _missing(
             f"the authorization by {newest.receipt.by.login} counts no more: {newest.reason}", again, None, codes
         )
     return NotYet(f"nobody has authorized {pull.head_sha}", again)
-
-
-def _anew(receipt: Authorization) -> str:
-    return "a permitted person authorizes the present head anew"
 
 
 VOID_MEANINGS: dict[VoidCode, str] = {

@@ -82,6 +82,10 @@ class ReleasePull:
     merge_sha: str | None = None
     merged_at: datetime | None = None
     merged_by: Account | None = None
+    carried_by: int | None = None
+    """The release PR of another trunk whose authorized merge brought this head along, so that GitHub shows this one as
+    merged too; None where it is not so.
+    """
     closed_by: Account | None = None
     disturbed_at: datetime | None = None
     repairs: int = 0
