@@ -3,7 +3,7 @@
 import json
 import subprocess
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loop_world import LoopWorld
@@ -29,7 +29,9 @@ class EndState:
     handoff_comments: tuple[int, ...]
     """How many stand on each PR."""
     check_runs: tuple[tuple[str, int, str], ...]
-    """(the code commit's message, generation, conclusion) of the check-runs on any branch."""
+    """(the code commit's message, generation, conclusion) of the check-runs on any branch; `superseded` where the
+    branch went on before the check of a commit could be finished.
+    """
     doubled_check_runs: int
     """More than one of a commit and generation. GitHub lets nobody delete a check-run."""
     recovered: int
@@ -55,6 +57,18 @@ class EndState:
     """Comments that the App made, on the Issue and on the PRs, without warnings of a gap."""
     warned: int
     """Warnings that a holder works on without saving."""
+
+
+def with_superseded(state: EndState, expected: EndState) -> EndState:
+    """What is expected where the branch went on before a disturbed process had finished the check of a commit: it is
+    ended, but no longer judged.
+    """
+    judged = {(name, generation) for name, generation, conclusion in state.check_runs if conclusion == "superseded"}
+    runs = (
+        (name, generation, "superseded" if (name, generation) in judged else conclusion)
+        for name, generation, conclusion in expected.check_runs
+    )
+    return replace(expected, check_runs=tuple(sorted(runs)))
 
 
 async def end_of(play: Play, data: Path) -> EndState:
@@ -111,11 +125,15 @@ def _repository(data: Path) -> Path:
 
 def _check_runs(play: Play) -> list[tuple[str, int, str]]:
     found = {}
-    for branch in play.world.get("branches"):
+    branches = play.world.get("branches")
+    heads = {branch["commit"]["sha"] for branch in branches}
+    for branch in branches:
         for commit in play.world.get(f"commits?sha={branch['name']}"):
             for run in play.world.get(f"commits/{commit['sha']}/check-runs?filter=all")["check_runs"]:
                 generation = int(run["external_id"].split(":")[1])
-                found[run["id"]] = (commit["commit"]["message"], generation, str(run["conclusion"]))
+                left = run["conclusion"] == "cancelled" and commit["sha"] not in heads
+                conclusion = "superseded" if left else str(run["conclusion"])
+                found[run["id"]] = (commit["commit"]["message"], generation, conclusion)
     return list(found.values())
 
 

@@ -100,6 +100,7 @@ class Actor:
             return Made(permit, (await view.repo.create_comment(number, body)).id)
         if permit.kind != "check_run_create":
             return await self._lander.send(view, standing, permit, lambda: self._still_ours(view, permit))
+        await self._projector.finish_older(view, standing, permit.target.head_sha or "")
         run = self._projector.unfinished_check_run(view, standing, head, permit.target.head_sha or "")
         return Made(permit, await view.repo.create_check_run(run))
 

@@ -28,6 +28,10 @@ class Authors:
         finally:
             self._running.discard(author)
 
+    def is_running(self, author: str) -> bool:
+        """True only of runs of this very process that go on."""
+        return author in self._running
+
     def is_dead(self, author: str) -> bool:
         """True only of runs of this very process that have ended."""
         return author.startswith(f"{self._boot}.") and author not in self._running

@@ -87,7 +87,11 @@ class Claiming:
                 standing = view.standing
                 if standing is not None and _is_same_claim(standing.record, request, login):
                     require_fenced(standing.record, await self._fencing.outcome(view, standing.record))
-                    return self._grant(view, standing, policy)
+                    if await self._shown(view, standing, author):
+                        return self._grant(view, standing, policy)
+                    view = await self._views.look(owner, name, ticket)
+                    policy, issue_ = _policy_and_issue(view)
+                    continue
                 passed = gates.may_claim(
                     standing.record if standing else None,
                     policy,
@@ -149,6 +153,30 @@ class Claiming:
             return outcome
         self._require_decided(outcome, fences=bool(may_still_merge(record)))
         return None
+
+    async def _shown(self, view: View, standing: Standing, author: str) -> bool:
+        """Whether a claim that was granted before may be answered again. The process that granted it may have died
+        before it made the check-run of the new generation: it is made then, under the permit that was left (R4, R18).
+        False where somebody else wrote meanwhile.
+        """
+        record, head = standing.record, view.head
+        sha = shown_head(head) if head is not None else None
+        left = tuple(
+            p
+            for p in record.open
+            if (p.kind, p.target.generation, p.target.head_sha) == ("check_run_create", record.generation, sha)
+            and not self._authors.is_running(p.author)
+        )
+        if head is None or not left or await self._actor.probe(view, left):
+            return True
+        adopted = permits.adopted(record, left, author=author, now=view.now)
+        outcome = await self._journal.write(view, standing, adopted, "permits adopted", when=view.now)
+        if not isinstance(outcome, Journaled):
+            self._require_decided(outcome)
+            return False
+        await self._actor.send(view, outcome, head, [p for p in outcome.standing.record.open if p.author == author])
+        # What it came to is noted by the loop, which adopts what this run leaves open.
+        return False
 
     def _require_decided(self, outcome: Lost | Undecided, *, fences: bool = False) -> None:
         if isinstance(outcome, Undecided) and fences:

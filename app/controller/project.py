@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import structlog
+
 from app.controller.keyring import Keyring
 from app.controller.view import View
 from app.domain.checkpoint_gap import Overdue, overdue
@@ -32,8 +34,10 @@ from app.domain.ticket_id import TicketId
 from app.domain.verdict import sharing, verdict_on
 from app.domain.worth_knowing import worth_knowing
 from app.github.checks import CheckRunWrite
-from app.github.errors import NotFound
+from app.github.errors import GitHubError, NotFound, RateLimited, Unanswered
 from app.ledger.reading import Standing
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,24 @@ class Projector:
             summary=f"Generation {standing.record.generation} of ticket #{standing.record.ticket_id}.",
             started_at=_moment(view, standing),
         )
+
+    async def finish_older(self, view: View, standing: Standing, sha: str) -> None:
+        """Before the check-run of another head is made: end what was left unfinished on the head before, because no
+        later look comes back to it. Raises Unanswered, RateLimited.
+        """
+        before = standing.record.projections.check_run
+        if before is None or before.sha == sha:
+            return
+        try:
+            for run in await view.repo.find_check_runs(before.sha):
+                own = any(p.ticket == view.ticket for p in parse(run.external_id)[:1])
+                if own and run.status.lower() != "completed":
+                    await view.repo.update_check_run(run.id, _superseded(run, view.now))
+        except (Unanswered, RateLimited):
+            raise
+        except GitHubError as error:
+            # The commit may be gone: what is shown of the present head must not wait for it.
+            log.info("an older check-run stays unfinished", ticket=view.ticket, error=str(error))
 
     def check_run(self, view: View, standing: Standing, head: Head, sha: str) -> CheckRunWrite:
         """What the check-run on a head says about a record."""
@@ -221,6 +243,19 @@ def _others(view: View, standing: Standing, sha: str) -> list[Projected]:
                 ):
                     latest[p.ticket] = p
     return [latest[ticket] for ticket in sharers if ticket in latest]
+
+
+def _superseded(run: CheckRun, now: datetime) -> CheckRunWrite:
+    return CheckRunWrite(
+        head_sha=run.sha,
+        status="completed",
+        conclusion="cancelled",
+        external_id=run.external_id,
+        title="Superseded: the branch went on from this commit",
+        summary="This commit was no head of the ticket's branch any more when its check could be finished.",
+        text=run.text or "",
+        completed_at=now,
+    )
 
 
 def _rank(p: Projected) -> tuple[int, int]:
