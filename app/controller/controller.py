@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -15,6 +15,7 @@ from app.controller.claiming import Claiming
 from app.controller.clock import Clock
 from app.controller.database import Database
 from app.controller.discovering import Discovering
+from app.controller.ears import Ears
 from app.controller.effect_decisions import Decision, EffectDecisions
 from app.controller.effecting import Effecting
 from app.controller.enrolling import is_the_loops
@@ -37,6 +38,7 @@ from app.controller.project import Projector
 from app.controller.rebuilding import Rebuilding
 from app.controller.reporting import Reporter
 from app.controller.round import Rounds
+from app.controller.said_on import SaidOn, SaidOns
 from app.controller.stops import Stops
 from app.controller.sweep import Sweeper
 from app.controller.sweep_marks import SweepMarks
@@ -133,6 +135,20 @@ class Controller:
         self._stops = stops or Stops(database, writes=writes)
         policy = PolicyShowing(self._views)
         self._loop = Loop(rounds, self._sweeper, policy, pokes, clock, self._stops, workers)
+        self._said_ons = SaidOns(self._views)
+
+    def lend(self, ears: Ears) -> None:
+        """Hear from now on what persons say in comments and by buttons; before `work`."""
+        self._loop.lend(ears)
+        self._sweeper.lend(ears)
+
+    async def said_on(self, owner: str, name: str, number: int) -> SaidOn:
+        """What a number means on which somebody says something. Writes nothing. Raises Gone, GitHubError."""
+        return await self._said_ons.look(owner, name, number)
+
+    async def head_when_said(self, on: SaidOn, said_at: datetime) -> str | None:
+        """The head of a PR where it certainly was the head at that moment. Writes nothing. Raises GitHubError."""
+        return await self._said_ons.head_when_said(on, said_at)
 
     async def claim(self, owner: str, name: str, ticket: TicketId, request: ClaimRequest, login: str) -> Grant:
         """Make `login` the holder of a ticket. Raises Refused, GitHubError."""

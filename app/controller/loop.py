@@ -13,6 +13,7 @@ from itertools import cycle
 import structlog
 
 from app.controller.clock import Clock
+from app.controller.ears import Ears
 from app.controller.pokes import Extension, First, Poke, PokeStore
 from app.controller.policy_checks import PolicyShowing
 from app.controller.round import Rounds
@@ -20,7 +21,7 @@ from app.controller.stops import Stops
 from app.controller.sweep import Sweeper
 from app.controller.turn import Ended
 from app.controller.view import Gone
-from app.domain.keys import InstallationKey, IssueKey, RepositoryKey, TicketKey, parse_key
+from app.domain.keys import InstallationKey, IssueKey, RepositoryKey, TicketKey, WordKey, parse_key
 from app.domain.outcome import Refused
 from app.github.budget import counting
 from app.github.errors import GitHubError, Moved, RateLimited, Suspended
@@ -29,6 +30,10 @@ SWEEP_EVERY_S = 300.0
 IDLE_S = 1.0
 """How long a worker sleeps at most without a poke of this process; another process may poke, too."""
 EXTEND_EVERY_S = 5.0
+HEARD_AT_ONCE = 32
+"""Words that are carried out at a time: whoever says something sees that it was heard, whatever else is going on."""
+NEW_WORDS_S = 0.5
+"""How long words of another process wait at most."""
 TURNS = (First.TICKETS, First.TICKETS, First.TICKETS, First.OTHERS)
 """What a worker prefers, in turn: neither tickets nor repositories wait for ever behind the other."""
 AFTER_FAILURE = timedelta(seconds=5)
@@ -68,6 +73,7 @@ class Loop:
         self._stops = stops
         self._policy = policy
         self._workers = workers
+        self._ears: Ears | None = None
         self._failures: dict[str, int] = {}
         self._repeats: dict[str, _Repeat] = {}
 
@@ -76,7 +82,13 @@ class Loop:
         async with asyncio.TaskGroup() as group:
             for number in range(self._workers):
                 group.create_task(self._work(f"worker-{number}", stop))
+            if self._ears is not None:
+                group.create_task(self._listen(stop, group))
             group.create_task(self._sweep(stop))
+
+    def lend(self, ears: Ears) -> None:
+        """Hear from now on what persons say; before `run`."""
+        self._ears = ears
 
     async def _work(self, name: str, stop: asyncio.Event) -> None:
         turns = cycle(TURNS)
@@ -87,14 +99,30 @@ class Loop:
                 continue
             await self._pokes.settle(poke, await self._run(poke))
 
+    async def _listen(self, stop: asyncio.Event, group: asyncio.TaskGroup) -> None:
+        """Words have turns of their own: no round of a ticket, and no other word, keeps one waiting to be heard."""
+        room = asyncio.Semaphore(HEARD_AT_ONCE)
+        while not stop.is_set():
+            await room.acquire()
+            self._pokes.said.clear()
+            poke = await self._pokes.take("ears", First.WORDS)
+            if poke is None:
+                room.release()
+                await _either(NEW_WORDS_S, self._pokes.said, stop)
+                continue
+            group.create_task(self._hear(poke, room))
+
+    async def _hear(self, poke: Poke, room: asyncio.Semaphore) -> None:
+        try:
+            await self._pokes.settle(poke, await self._run(poke))
+        finally:
+            room.release()
+
     async def _idle(self, stop: asyncio.Event) -> None:
         due = await self._pokes.next_due()
         wait = IDLE_S if due is None else min(IDLE_S, max((due - self._clock()).total_seconds(), 0.01))
         self._pokes.poked.clear()
-        tasks = [asyncio.ensure_future(event.wait()) for event in (self._pokes.poked, stop)]
-        _, pending = await asyncio.wait(tasks, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
-        for task in pending:
-            task.cancel()
+        await _either(wait, self._pokes.poked, stop)
 
     async def _run(self, poke: Poke) -> datetime | None:
         extending, begun = asyncio.create_task(self._extend(poke)), self._clock()
@@ -127,6 +155,8 @@ class Loop:
             return Ended(None, await self._sweeper.poke_named(key))
         if not isinstance(key, InstallationKey) and (stopped := await self._stops.blocked(key.repository)) is not None:
             return Ended(self._clock() + AFTER_STOPPED, stopped.reason)
+        if isinstance(key, WordKey):
+            return await self._ears.hear(key) if self._ears is not None else Ended(None, "nobody hears words here")
         if isinstance(key, TicketKey):
             return await self._rounds.run(key, await self._sweeper.handed(poke))
         if isinstance(key, RepositoryKey):
@@ -184,3 +214,11 @@ class Loop:
                     await self._sweeper.sweep()
                 except GitHubError as error:
                     log.warning("sweep not finished", error=str(error))
+
+
+async def _either(timeout_s: float, *events: asyncio.Event) -> None:
+    """Wait until one of the events comes, or for so long."""
+    tasks = [asyncio.ensure_future(event.wait()) for event in events]
+    _, pending = await asyncio.wait(tasks, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+    for task in pending:
+        task.cancel()

@@ -82,6 +82,8 @@ class PokeStore:
         self._claim = claim
         self.poked = asyncio.Event()
         """Set after every poke of this process, for a loop that sleeps until `next_due`; it clears it."""
+        self.said = asyncio.Event()
+        """The same after every poke of a word."""
 
     async def poke(self, *keys: str, due_at: datetime | None = None, words: Sequence[Spoken] = ()) -> None:
         """Make the keys due at `due_at` (now by default), or earlier if they are already, and keep what was said.
@@ -91,6 +93,8 @@ class PokeStore:
             return
         await self._database.run(_poke, _Poking(keys, due_at or self._clock(), tuple(words), self._clock()))
         self.poked.set()
+        if words:
+            self.said.set()
 
     async def poke_at_once(self, *keys: str) -> dict[str, int]:
         """Make the keys due now. Their rows' versions: a poke that is taken with the same version is this very one, and

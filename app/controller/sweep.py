@@ -15,6 +15,7 @@ from itertools import count
 import structlog
 
 from app.controller.discovering import Discovering
+from app.controller.ears import Ears
 from app.controller.glancing import Glanced, glance_at, names_of
 from app.controller.pokes import Poke, PokeStore
 from app.controller.pruning import Pruner
@@ -81,6 +82,11 @@ class Sweeper:
         self._pruner = Pruner(views, pokes)
         self._discovering = discovering
         self._handed: dict[str, _Handed] = {}
+        self._ears: Ears | None = None
+
+    def lend(self, ears: Ears) -> None:
+        """Listen from now on, too, for what persons said and no event told."""
+        self._ears = ears
 
     async def start_up(self) -> int:
         """Poke all active tickets; returns how many. A repository or installation that does not answer (suspended,
@@ -155,6 +161,7 @@ class Sweeper:
         full_name = f"{repository.owner}/{repository.name}"
         try:
             poked = await one(repository.owner, repository.name, places)
+            poked += await self._listen_back(repository.owner, repository.name)
             return poked + await self._pruner.daily(repository.owner, repository.name)
         except GitHubError as error:
             log.warning("repository not swept", repository=full_name, error=str(error))
@@ -162,6 +169,12 @@ class Sweeper:
                 # The loop looks at it by itself, ever more rarely: not only at the next sweep.
                 await self._pokes.poke(str(RepositoryKey(full_name)))
             return 0
+
+    async def _listen_back(self, owner: str, name: str) -> int:
+        if self._ears is None or not is_repository_name(f"{owner}/{name}"):
+            return 0
+        repo, _ = await self._views.ledger(owner, name)
+        return await self._ears.listen_back(repo)
 
     async def _all_of(self, owner: str, name: str, places: "count[int]") -> int:
         """Everything of a repository."""

@@ -209,6 +209,12 @@ class Views:
         known = self._ledgers.get(repo.id)
         return known if known is not None else self._ledger(repo, LedgerRefs(DEFAULT_NAMESPACE))
 
+    def ledger_under(self, repo: Repository, policy: Policy) -> ApiLedger:
+        """The ledgers of a repository, in the namespace that this policy names."""
+        known = self.ledger_of(repo)
+        same = known.refs.namespace == policy.ledger.namespace
+        return known if same else self._ledger(repo, LedgerRefs(policy.ledger.namespace))
+
     def _ledger(self, repo: Repository, refs: LedgerRefs) -> ApiLedger:
         ledger = self._ledgers[repo.id] = self._new(repo, refs)
         while len(self._ledgers) > _KEPT_REPOSITORIES:

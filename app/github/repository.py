@@ -7,6 +7,7 @@ from app.github.comments import Comments
 from app.github.commit_dates import CommitDates
 from app.github.discovery import Discovery
 from app.github.evidence import Evidence
+from app.github.head_times import HeadTimes
 from app.github.history import Histories
 from app.github.issues import Issues
 from app.github.landing_evidence import LandingEvidences
@@ -47,6 +48,7 @@ class Repository(
     Overviews,
     Comments,
     CommentSources,
+    HeadTimes,
     Reactions,
     Permissions,
     Issues,
