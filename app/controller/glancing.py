@@ -5,7 +5,7 @@ anything be written is done with that, as long as its default branch stands stil
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import blake2b
 
@@ -16,6 +16,7 @@ from app.domain.observation import Observation
 from app.domain.policy import Mode, Policy
 from app.domain.policy_in_force import InForce
 from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
+from app.domain.release_glance import releases_in
 from app.domain.ticket_id import TicketId
 from app.github.overview import Overview, Touched
 from app.github.refs import RefValue
@@ -32,7 +33,8 @@ _HEADS = "refs/heads/"
 @dataclass(frozen=True)
 class Glanced:
     """What was seen. `scope`: the tickets it tells of; `elsewhere`: tickets of other repositories, by full name and
-    number, that something here concerns; `ended`: tickets that ended and whose open Issue was touched.
+    number, that something here concerns; `ended`: tickets that ended and whose open Issue was touched; `releases`: the
+    marks of releases by their trunks, None where they were not looked at.
     """
 
     at: datetime
@@ -41,6 +43,7 @@ class Glanced:
     scope: frozenset[TicketId]
     elsewhere: frozenset[tuple[str, int]] = frozenset()
     ended: frozenset[int] = frozenset()
+    releases: Mapping[str, str] | None = None
 
 
 def names_of(tickets: Iterable[TicketId]) -> tuple[str, ...]:
@@ -52,7 +55,8 @@ def names_of(tickets: Iterable[TicketId]) -> tuple[str, ...]:
 
 async def glance_at(repo: Repository, last: Swept | None, now: datetime, policy_of: PolicyOf) -> Glanced:
     """Look over a repository. `last`: what the sweep before saw. Raises GitHubError."""
-    values = await repo.refs_below(*(refs.active_prefix for refs in _NAMESPACES), _HEADS)
+    prefixes = [prefix for refs in _NAMESPACES for prefix in (refs.active_prefix, refs.releases_prefix)]
+    values = await repo.refs_below(*prefixes, _HEADS)
     ledgers = _ledgers(values)
     branches = {value.name.removeprefix(_HEADS): value.sha for value in values if _is_branch(value.name)}
     head = branches.get(repo.default_branch, "")
@@ -67,14 +71,16 @@ async def glance_at(repo: Repository, last: Swept | None, now: datetime, policy_
     when = {one.number: one.updated_at for one in touched}
     concerns = [(one.ticket, one.updated_at) for one in touched if one.ticket is not None]
     home = repo.full_name.lower()
+    glance = Glance(ledgers, branches, overview.pulls, {})
     concerns += [(w.number, when[w.blocked_by]) for w in waiting if w.repository.lower() == home]
     return Glanced(
         at=now,
         base=Base(head, version, _others(overview, branches, touched, ledgers, now)),
-        glance=Glance(ledgers, branches, overview.pulls, _newest(concerns)),
+        glance=replace(glance, touched=_newest(concerns)),
         scope=scope,
         elsewhere=frozenset((w.repository, w.number) for w in waiting if w.repository.lower() != home),
         ended=await _ended(repo, [one.number for one in touched if one.is_open and not one.is_pull], scope),
+        releases=_releases(repo, values, glance, policy, now),
     )
 
 
@@ -103,6 +109,20 @@ def _ledgers(values: Iterable[RefValue]) -> dict[TicketId, str]:
             if ticket is not None and value.name == refs.active(ticket):
                 found.setdefault(ticket, value.sha)
     return found
+
+
+def _releases(
+    repo: Repository, values: Iterable[RefValue], glance: Glance, policy: Policy | None, now: datetime
+) -> Mapping[str, str]:
+    if policy is None:
+        return {}
+    ledgers = {}
+    for value in values:
+        for refs in _NAMESPACES:
+            branch = refs.branch_of(value.name)
+            if branch is not None:
+                ledgers[branch] = value.sha
+    return releases_in(glance, ledgers, policy, repo.default_branch, now)
 
 
 def _is_branch(name: str) -> bool:

@@ -23,7 +23,8 @@ from app.controller.sweep_marks import Seen, SweepMarks, Swept
 from app.controller.turn import Ended
 from app.controller.view import Gone, Views
 from app.domain.glance import Mark, differing, longest_unseen, marks
-from app.domain.keys import IssueKey, RepositoryKey, TicketKey, is_repository_name
+from app.domain.keys import IssueKey, RepositoryKey, TicketKey, TrunkKey, is_repository_name, is_trunk_name
+from app.domain.release_glance import with_open_pulls
 from app.domain.ticket_id import TicketId, by_number
 from app.github.budget import counting
 from app.github.client import GitHub, RepositoryName
@@ -178,7 +179,7 @@ class Sweeper:
 
     async def _all_of(self, owner: str, name: str, places: "count[int]") -> int:
         """Everything of a repository."""
-        swept = await self._swept(owner, name, places, lambda last, seen, differ: {*differ, *seen.glance.ledgers})
+        swept = await self._swept(owner, name, places, _all, starting=True)
         if swept.policy_differs:
             await self._pokes.poke(str(RepositoryKey(f"{owner}/{name}")))
         return swept.poked + await self._discovering.sweep(owner, name, swept.active)
@@ -192,7 +193,9 @@ class Sweeper:
             return swept.poked
         return swept.poked + await self._discovering.sweep(owner, name, swept.active)
 
-    async def _swept(self, owner: str, name: str, places: "count[int]", choose: Choice) -> _SweptNow:
+    async def _swept(
+        self, owner: str, name: str, places: "count[int]", choose: Choice, *, starting: bool = False
+    ) -> _SweptNow:
         if not is_repository_name(f"{owner}/{name}"):
             return _SweptNow(0, (), False)
         repo, _ = await self._views.ledger(owner, name)
@@ -202,6 +205,8 @@ class Sweeper:
         now = marks(seen.glance, seen.scope, before)
         chosen = choose(last, seen, differing(before, now))
         await self._poke(repo, chosen | seen.ended, places)
+        releases = _releases_to_look_at(last, seen, starting=starting)
+        await self._pokes.poke(*(str(TrunkKey(repo.full_name, name)) for name in releases))
         await self._pokes.poke(*_keys_elsewhere(seen))
         await self._marks.keep(_seen(repo, seen, now, chosen, before))
         others_differ = last is None or last.base.others != seen.base.others
@@ -241,6 +246,25 @@ def _to_look_at(last: Swept | None, seen: Glanced, differ: Sequence[TicketId]) -
     return {*differ, *longest_unseen(active, seen.at)}
 
 
+def _all(last: Swept | None, seen: Glanced, differ: Sequence[TicketId]) -> set[TicketId]:
+    return {*differ, *seen.glance.ledgers}
+
+
+def _releases_to_look_at(last: Swept | None, seen: Glanced, *, starting: bool) -> list[str]:
+    """Trunks whose releases differ from what the last sweep saw, or are gone; all under another policy, and after a
+    start those whose pull requests are open.
+    """
+    now = seen.releases
+    if now is None:
+        return []
+    before = last.releases if last is not None and last.base.policy == seen.base.policy else {}
+    gone = before.keys() - now.keys()
+    differ = {name for name, mark in now.items() if before.get(name) != mark} | gone
+    chosen = differ | (with_open_pulls(seen.glance, now) if starting else frozenset())
+    # A name that no key can carry is left to the look at the whole repository, which shows it as not authorized.
+    return sorted(name for name in chosen if is_trunk_name(name))
+
+
 def _keys_elsewhere(seen: Glanced) -> list[str]:
     return [str(TicketKey(name, number)) for name, number in sorted(seen.elsewhere) if is_repository_name(name)]
 
@@ -253,4 +277,5 @@ def _seen(
     before: Mapping[TicketId, Mark],
 ) -> Seen:
     changed = {ticket: mark for ticket, mark in now.items() if ticket in poked or before.get(ticket) != mark}
-    return Seen(repo.id, seen.at, seen.base, changed, frozenset(poked), frozenset(before.keys() - now.keys()))
+    gone = frozenset(before.keys() - now.keys())
+    return Seen(repo.id, seen.at, seen.base, changed, frozenset(poked), gone, seen.releases)

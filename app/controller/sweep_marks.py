@@ -12,7 +12,7 @@ from datetime import datetime
 from sqlalchemy import Connection, delete, select
 
 from app.controller.database import Database, insert_into
-from app.controller.tables import sweep_marks, swept
+from app.controller.tables import release_marks, sweep_marks, swept
 from app.domain.glance import Mark
 from app.domain.ticket_id import TicketId, ticket_id
 
@@ -34,19 +34,20 @@ class Base:
 @dataclass(frozen=True)
 class Swept:
     """The last sweep of a repository: when it began, by GitHub's time, and each ticket's mark with the last time it was
-    poked for it.
+    poked for it. `releases`: the marks of releases by their trunks.
     """
 
     at: datetime
     base: Base
     marks: Mapping[TicketId, Mark] = field(default_factory=dict)
     looked_at: Mapping[TicketId, datetime] = field(default_factory=dict)
+    releases: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Seen:
     """What a sweep saw, to be kept. `marks`: those that changed or whose tickets were poked, which `poked` names;
-    `gone`: tickets it knows nothing of any more.
+    `gone`: tickets it knows nothing of any more; `releases`: the marks of releases, None where they stay as they are.
     """
 
     repository_id: int
@@ -55,6 +56,7 @@ class Seen:
     marks: Mapping[TicketId, Mark]
     poked: frozenset[TicketId]
     gone: frozenset[TicketId]
+    releases: Mapping[str, str] | None = None
 
 
 class SweepMarks:
@@ -87,7 +89,9 @@ def _last_of(connection: Connection, repository: int) -> Swept | None:
         if ticket is not None:
             marks[ticket] = Mark(row.seen, row.merge_state, row.touched)
             looked_at[ticket] = row.looked_at
-    return Swept(sweep.swept_at, Base(sweep.head, sweep.policy, sweep.others), marks, looked_at)
+    of_releases = select(release_marks).where(release_marks.c.repository_id == repository)
+    releases = {row.branch: row.seen for row in connection.execute(of_releases)}
+    return Swept(sweep.swept_at, Base(sweep.head, sweep.policy, sweep.others), marks, looked_at, releases)
 
 
 def _keep(connection: Connection, items: Sequence[Seen]) -> Sequence[None]:
@@ -119,6 +123,18 @@ def _keep_one(connection: Connection, seen: Seen) -> None:
     for start in range(0, len(gone), _AT_ONCE):
         named = sweep_marks.c.ticket.in_(gone[start : start + _AT_ONCE])
         connection.execute(delete(sweep_marks).where(sweep_marks.c.repository_id == seen.repository_id, named))
+    if seen.releases is not None:
+        connection.execute(delete(release_marks).where(release_marks.c.repository_id == seen.repository_id))
+        rows = [
+            {"repository_id": seen.repository_id, "branch": branch, "seen": mark}
+            for branch, mark in seen.releases.items()
+        ]
+        insert = insert_into(connection, release_marks)
+        key = ["repository_id", "branch"]
+        if rows:
+            # Another sweep may write the same at this moment.
+            newer = insert.on_conflict_do_update(index_elements=key, set_={"seen": insert.excluded.seen})
+            connection.execute(newer, rows)
     sweep = insert_into(connection, swept)
     moved = {name: sweep.excluded[name] for name in ("swept_at", "head", "policy", "others")}
     base = {"head": seen.base.head, "policy": seen.base.policy, "others": seen.base.others}

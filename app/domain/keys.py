@@ -16,6 +16,7 @@ _REPOSITORY = r"(?!\.{1,2}(?:[#@!]|\Z))[A-Za-z0-9._-]{1,100}"
 _SAID = r"comment-[1-9][0-9]{0,17}|button-[1-9][0-9]{0,17}\.(?:hold|recover|brief)\.[0-9a-f]{12}"
 _FULL_NAME = re.compile(rf"{_OWNER}/{_REPOSITORY}")
 _INSTALLATION = re.compile(r"installation:([1-9][0-9]{0,17})(?:/([A-Za-z0-9_=-]{4,100}))?")
+_TRUNK = re.compile(r"\S{1,255}")
 _NODE_ID = re.compile(r"[A-Za-z0-9_=-]{4,100}")
 _KEY = re.compile(
     rf"(?P<repository>{_OWNER}/{_REPOSITORY})"
@@ -41,6 +42,11 @@ def is_installation_id(value: object) -> bool:
 def is_node_id(value: object) -> bool:
     """Whether this is an id that GitHub's GraphQL could have given out."""
     return isinstance(value, str) and _NODE_ID.fullmatch(value) is not None
+
+
+def is_trunk_name(name: str) -> bool:
+    """Whether a key can carry this name of a branch."""
+    return _TRUNK.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +116,7 @@ class TrunkKey:
 
     def __post_init__(self) -> None:
         _require_repository(self.repository)
-        if not self.branch or re.search(r"\s", self.branch):
+        if not is_trunk_name(self.branch):
             raise ValueError("not the name of a branch")
 
     def __str__(self) -> str:
