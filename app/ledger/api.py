@@ -16,16 +16,14 @@ from app.domain.pruning import PRUNED
 from app.domain.record import TERMINAL, Record
 from app.domain.refs import LedgerRefs, Place
 from app.domain.ticket_id import TicketId
-from app.github.errors import ServerError, Unanswered
 from app.github.refs import RefUpdate, RefValue
 from app.github.repository import Repository
-from app.ledger.codec import RECORD_FILE, Draft, Entry, commit_sha, draft
+from app.ledger.codec import Draft, Entry, commit_sha, draft
 from app.ledger.fitting import fitted
+from app.ledger.making import Maker
 from app.ledger.moving import Move, Moved, Mover, Overtaken
 from app.ledger.reading import Absent, Damaged, LedgerCache, LedgerReader, Standing
 from app.ledger.seals import PublicKeys, SecretsOfTicket, ServiceSealer
-
-OBJECT_TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class ApiLedger(LedgerReader):
     ) -> None:
         super().__init__(repo, refs, public_keys, lease_secrets, cache)
         self._sealer = sealer
-        self._sleep = sleep
+        self._maker = Maker(repo, sleep)
         self._mover = Mover(repo, self._cache.refused, sleep)
 
     async def write(
@@ -108,7 +106,7 @@ class ApiLedger(LedgerReader):
         self._must_fit(ticket, base, record, to)
         record = fitted(record, request)
         made = self._draft(base, record, event, to=to, code_parent=code_parent, request=request, when=when)
-        sha = await self._create(made)
+        sha = await self._maker.create(made)
         move = Move(
             updates=(*self._updates(ticket, base, to, sha), *also, *_kept(kept_at, sha)),
             commit=sha,
@@ -129,7 +127,7 @@ class ApiLedger(LedgerReader):
         record = fitted(record)
         to: Place = "done" if record.status in TERMINAL else "active"
         made = self._draft(None, record, event, to=to, code_parent=None, request=None, when=when)
-        sha = await self._create(made)
+        sha = await self._maker.create(made)
         here = self.refs.at(to, ticket)
         updates = [RefUpdate(here, heads.get(here, ZERO_SHA), sha, force=True)]
         updates += [RefUpdate(name, found, ZERO_SHA) for name, found in heads.items() if name != here]
@@ -149,7 +147,7 @@ class ApiLedger(LedgerReader):
         if base.place != "done" or record.pruned is None or record.sequence != base.record.sequence + 1:
             raise ValueError("a tombstone follows the ledger of an ended ticket")
         made = self._draft(None, record, PRUNED, to="done", code_parent=None, request=None, when=when)
-        sha = await self._create(made)
+        sha = await self._maker.create(made)
         older = frozenset((*(e.sha for e in base.entries), *base.earlier))
         update = RefUpdate(done, base.entry.sha, sha, force=True)
         move = Move((update,), sha, (self.refs.active(ticket), done), older)
@@ -219,7 +217,7 @@ class ApiLedger(LedgerReader):
         self._must_fit(ticket, base, record, to)
         published = record.published.sha if record.published and base else None
         made = self._draft(base, record, event, to=to, code_parent=published, request=None, when=when)
-        return self._updates(ticket, base, to, await self._create(made))
+        return self._updates(ticket, base, to, await self._maker.create(made))
 
     def _must_fit(self, ticket: TicketId, base: Standing | None, record: Record, to: Place) -> None:
         if record.ticket_id != ticket:
@@ -244,20 +242,6 @@ class ApiLedger(LedgerReader):
         if base.place == to:
             return (RefUpdate(here, head, sha),)
         return RefUpdate(there, head, ZERO_SHA), RefUpdate(here, ZERO_SHA, sha)
-
-    async def _create(self, made: Draft) -> str:
-        """Make the objects. They entitle nobody to anything, so an unheard answer is simply asked for again."""
-        for number in range(OBJECT_TRIES):
-            try:
-                tree = await self._repo.create_tree({RECORD_FILE: made.record_text})
-                if tree != made.tree:
-                    raise ServerError("GitHub stored another tree than was sent", route="git/trees")
-                return await self._repo.create_commit(tree, made.parents, made.message, made.when)
-            except Unanswered:
-                if number == OBJECT_TRIES - 1:
-                    raise
-                await self._sleep(0.5 * 2.0**number)
-        raise AssertionError("the loop above returns or raises")
 
 
 def _kept(at: RefValue | None, commit: str) -> tuple[RefUpdate, ...]:

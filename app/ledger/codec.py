@@ -10,14 +10,15 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from app.domain.model import Stored
 from app.domain.record import MAX_BYTES, SCHEMA, Record
 from app.domain.ticket_id import TicketId
 from app.ledger.seals import SEAL_PREFIX, LeaseSeal, Sealer, ServiceSeal, parse_seal, seal_preimage, split_message
@@ -25,6 +26,8 @@ from app.ledger.seals import SEAL_PREFIX, LeaseSeal, Sealer, ServiceSeal, parse_
 RECORD_FILE = "record.json"
 AUTHOR_NAME = "Agent Recovery"
 AUTHOR_EMAIL = "agent-recovery@users.noreply.github.com"
+
+S = TypeVar("S", bound=Stored)
 
 _MAX_DEPTH = 32
 _MAX_INT = 2**63
@@ -156,13 +159,18 @@ def dump_fields(fields: dict[str, Any], limit: int = MAX_BYTES) -> str:
     """`dump` for a record given as plain JSON values, of at most `limit` bytes. Raises NotStorable, also on what would
     be refused when it is read again.
     """
+    return dump_as(Record, SCHEMA, fields, limit, "shorten the checkpoint")
+
+
+def dump_as(model: type[S], schema: int, fields: dict[str, Any], limit: int, remedy: str) -> str:
+    """`dump_fields` for a record of another kind; `remedy` is what to do where it is too large."""
     content = encoded(fields)
     if len(content) > limit:
-        raise NotStorable(f"the record is {len(content)} bytes, at most {limit} are kept: shorten the checkpoint")
+        raise NotStorable(f"the record is {len(content)} bytes, at most {limit} are kept: {remedy}")
     text = content.decode("utf-8")
-    read = load(text)
-    if not isinstance(read, Record):
-        # What a reader would refuse must never be sealed: the ticket could not be acted on any more.
+    read = load_as(model, schema, text)
+    if not isinstance(read, model):
+        # What a reader would refuse must never be sealed: the ledger could not be acted on any more.
         raise NotStorable(read.reason if isinstance(read, Unreadable) else "the record names a newer schema")
     return text
 
@@ -178,16 +186,21 @@ def encoded(fields: dict[str, Any]) -> bytes:
 
 def load(text: str) -> Record | Unreadable | NewerSchema:
     """The record a text holds. Never raises, whatever the text is: strangers may write it."""
+    return load_as(Record, SCHEMA, text)
+
+
+def load_as(model: type[S], schema: int, text: str) -> S | Unreadable | NewerSchema:
+    """`load` for a record of another kind, of at most this schema."""
     fields = parse(text)
     if isinstance(fields, Unreadable):
         return fields
     version = fields.get("schema")
     if type(version) is not int or version < 1:
         return Unreadable("the record names no schema")
-    if version > SCHEMA:
+    if version > schema:
         return NewerSchema(version)
     try:
-        return Record.model_validate_json(text, strict=True)
+        return model.model_validate_json(text, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"][:4])
@@ -273,6 +286,41 @@ def draft_text(
     numbers: tuple[TicketId, int, int],
 ) -> Draft:
     """`draft` for a record that is text already; `numbers` are its ticket, generation and sequence."""
+    ticket, generation, sequence = numbers
+    return sealed_draft(
+        ref=ref,
+        parent=parent,
+        code_parent=code_parent,
+        record_text=record_text,
+        subject=str(ticket),
+        named={"Ticket": str(ticket), "Generation": str(generation), "Sequence": str(sequence)},
+        event=event,
+        repository_id=repository_id,
+        sealer=sealer,
+        request=request,
+        when=when,
+        nonce=nonce,
+    )
+
+
+def sealed_draft(
+    *,
+    ref: str,
+    parent: str | None,
+    code_parent: str | None,
+    record_text: str,
+    subject: str,
+    named: Mapping[str, str],
+    event: str,
+    repository_id: int,
+    sealer: Sealer,
+    request: str | None,
+    when: datetime,
+    nonce: str | None,
+) -> Draft:
+    """The sealed commit of any ledger. `subject`: what it is about, the first words of the message; `named`: the
+    trailers that repeat the record. Raises as `draft`.
+    """
     if parent is None and code_parent is not None:
         raise ValueError("the first commit of a ledger has no code commit beside it")
     if not _EVENT.fullmatch(event):
@@ -280,13 +328,10 @@ def draft_text(
     for name, value in (("request", request), ("nonce", nonce)):
         if value is not None and not _WORD.fullmatch(value):
             raise ValueError(f"a {name} is 1 to 128 letters, digits, '-' or '_'")
-    ticket, generation, sequence = numbers
     lines = [
-        f"{ticket} · {event}",
+        f"{subject} · {event}",
         "",
-        f"Recovery-Ticket: {ticket}",
-        f"Recovery-Generation: {generation}",
-        f"Recovery-Sequence: {sequence}",
+        *(f"Recovery-{name}: {value}" for name, value in named.items()),
         f"Recovery-Event: {event}",
         *([f"Recovery-Request: {request}"] if request else []),
         *([f"Recovery-Nonce: {nonce}"] if nonce else []),

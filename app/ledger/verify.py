@@ -89,7 +89,9 @@ def verify_tail(
         if isinstance(seal, ServiceSeal):
             if alone := _root(entry, record):
                 return alone
-            if bad := _service_seal(entry, seal, (refs.active(ticket), refs.done(ticket)), repository_id, public_keys):
+            if bad := service_seal_breach(
+                entry, seal, (refs.active(ticket), refs.done(ticket)), repository_id, public_keys
+            ):
                 return bad
             return Sound(entries[0], tail[0][1] if tail else record, len(tail), unchecked)
         if not isinstance(seal, LeaseSeal):
@@ -184,9 +186,10 @@ def _link(above: tuple[Entry, Record], entry: Entry, record: Record) -> Tampered
     return None
 
 
-def _service_seal(
+def service_seal_breach(
     entry: Entry, seal: ServiceSeal, accepted: Sequence[str], repository_id: int, public_keys: PublicKeys
 ) -> Tampered | Unreadable | None:
+    """Why a commit that names the service's seal was not sealed by it for any of the accepted refs, or None."""
     if seal.kid not in public_keys:
         return Unreadable(f"the commit names the seal key {seal.kid!r}, which is not known here", entry.sha)
     if any(public_keys.verify(seal, _preimage(entry, repository_id, ref)) for ref in accepted):

@@ -59,6 +59,19 @@ class Missing(Contradiction):
     """There is no ledger any more, though one was seen."""
 
 
+@dataclass(frozen=True)
+class Head:
+    """The verified head of a ledger. `begun_at`: the sequence from which on its history counts, because a person had
+    it begin anew there; 0 where nobody did. `chain`: its SHA and those below it, newest first, as far as they are
+    known.
+    """
+
+    sequence: int
+    generation: int
+    begun_at: int
+    chain: tuple[str, ...]
+
+
 def judge(
     entries: Sequence[Entry], witnesses: Sequence[Witness], earlier: Sequence[str] = ()
 ) -> Current | Backwards | Forked | Missing:
@@ -67,28 +80,36 @@ def judge(
     `entries`: its commits as far as they were verified, newest first; empty where no ledger stands. `earlier`: the
     commits below those, newest first, as far as they are known, so that a fork below shows too.
     """
+    if not entries or not witnesses:
+        return judge_head(None, witnesses)
+    record = entries[0].record
+    if not isinstance(record, Record):
+        highest = max(witnesses, key=lambda w: (w.sequence, w.generation))
+        return Backwards("the head's record cannot be read", highest)
+    begun_at = record.rebuilt.sequence if record.rebuilt is not None else 0
+    chain = (*(entry.sha for entry in entries), *earlier)
+    return judge_head(Head(record.sequence, record.generation, begun_at, chain), witnesses)
+
+
+def judge_head(head: Head | None, witnesses: Sequence[Witness]) -> Current | Backwards | Forked | Missing:
+    """Whether a ledger's head agrees with all witnesses; None where no ledger stands."""
     if not witnesses:
         return Current()
     falling = sorted(witnesses, key=lambda w: (w.sequence, w.generation), reverse=True)
-    if not entries:
+    if head is None:
         highest = falling[0]
         return Missing(f"{highest.source} shows sequence {highest.sequence}, but no ledger stands", highest)
-    record = entries[0].record
-    if not isinstance(record, Record):
-        return Backwards("the head's record cannot be read", falling[0])
     for witness in falling:
-        if witness.sequence > record.sequence or witness.generation > record.generation:
+        if witness.sequence > head.sequence or witness.generation > head.generation:
             reason = (
                 f"{witness.source} shows sequence {witness.sequence} of generation {witness.generation}, the ledger "
-                f"stands at sequence {record.sequence} of generation {record.generation}"
+                f"stands at sequence {head.sequence} of generation {head.generation}"
             )
             return Backwards(reason, witness)
-    chain = [*(entry.sha for entry in entries), *earlier]
-    begun_at = record.rebuilt.sequence if record.rebuilt is not None else 0
     for witness in falling:
-        if witness.sequence < begun_at:
+        if witness.sequence < head.begun_at:
             break  # of the history that a person had replaced
-        depth = record.sequence - witness.sequence
-        if depth < len(chain) and not chain[depth].startswith(witness.commit_prefix):
+        depth = head.sequence - witness.sequence
+        if depth < len(head.chain) and not head.chain[depth].startswith(witness.commit_prefix):
             return Forked(f"{witness.source} shows another commit at sequence {witness.sequence}", witness)
     return Current()
