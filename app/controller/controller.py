@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import structlog
 
@@ -38,7 +38,7 @@ from app.controller.project import Projector
 from app.controller.rebuilding import Rebuilding
 from app.controller.reporting import Reporter
 from app.controller.round import Rounds
-from app.controller.said_on import SaidOn, SaidOns
+from app.controller.said_on import SaidOns
 from app.controller.stops import Stops
 from app.controller.sweep import Sweeper
 from app.controller.sweep_marks import SweepMarks
@@ -142,13 +142,10 @@ class Controller:
         self._loop.lend(ears)
         self._sweeper.lend(ears)
 
-    async def said_on(self, owner: str, name: str, number: int) -> SaidOn:
-        """What a number means on which somebody says something. Writes nothing. Raises Gone, GitHubError."""
-        return await self._said_ons.look(owner, name, number)
-
-    async def head_when_said(self, on: SaidOn, said_at: datetime) -> str | None:
-        """The head of a PR where it certainly was the head at that moment. Writes nothing. Raises GitHubError."""
-        return await self._said_ons.head_when_said(on, said_at)
+    @property
+    def said_ons(self) -> SaidOns:
+        """What a number means on which somebody says something; only reads."""
+        return self._said_ons
 
     async def claim(self, owner: str, name: str, ticket: TicketId, request: ClaimRequest, login: str) -> Grant:
         """Make `login` the holder of a ticket. Raises Refused, GitHubError."""

@@ -24,83 +24,91 @@ SOON_S = 60
 
 @dataclass(frozen=True)
 class SaidOn:
-    """`policy` is None where none is in force. `ticket` and `release`, a trunk, are never both there; where neither is,
-    `reason` says why. `pull`: the pull request with this number.
-    """
+    """A number and the policy that is in force where it is; None where none is. `seen`: GitHub's answer about it."""
 
     repo: Repository
-    now: datetime
+    number: int
+    seen: Observation
     policy: Policy | None
-    pull: Pull | None = None
-    ticket: TicketId | None = None
-    release: str | None = None
-    reason: str = ""
 
     @property
     def is_silent(self) -> bool:
         """Nothing is written here, not even an answer."""
-        return self.policy is None or self.policy.mode is Mode.OBSERVE
+        return self.policy is None or self.policy.mode is Mode.OBSERVE or self.seen.archived
+
+
+@dataclass(frozen=True)
+class Meant:
+    """What the number means: a `ticket`, or a `release` by its trunk, never both; where neither, `reason` says why.
+    `pull`: the pull request with this number.
+    """
+
+    ticket: TicketId | None = None
+    release: str | None = None
+    pull: Pull | None = None
+    reason: str = ""
 
 
 class SaidOns:
-    """Finds out."""
+    """Finds out. All raise GitHubError where GitHub does not answer."""
 
     def __init__(self, views: Views) -> None:
         self._views = views
 
     async def look(self, owner: str, name: str, number: int) -> SaidOn:
-        """One number as it stands now. Raises Gone where the repository is not there, and GitHubError."""
+        """A number as it stands now; one request, where the repository is known. Raises Gone where it is not there."""
         repo, _ = await self._views.ledger(owner, name)
         seen = await repo.observe(number, None, None)
-        policy = (await self._views.policy_of(repo, seen)).policy
-        if seen.archived:
-            policy = None
-        if policy is None or policy.mode is Mode.OBSERVE:
-            return SaidOn(repo, seen.now, policy)
-        if seen.issue is not None:
-            return SaidOn(repo, seen.now, policy, ticket=number)
-        if not seen.is_pull_request:
-            return SaidOn(repo, seen.now, policy, reason=f"there is no Issue and no pull request #{number}")
-        return await self._on_pull(repo, seen, policy, await repo.pull(number))
+        return SaidOn(repo, number, seen, (await self._views.policy_of(repo, seen)).policy)
 
-    async def head_when_said(self, on: SaidOn, said_at: datetime) -> str | None:
-        """The head of the PR, where it certainly was the head when something was said. Raises GitHubError.
+    async def meant(self, on: SaidOn) -> Meant:
+        """What is meant by what is said there."""
+        if on.seen.issue is not None:
+            return Meant(ticket=on.number)
+        if not on.seen.is_pull_request:
+            return Meant(reason=f"there is no Issue and no pull request #{on.number}")
+        pull, policy = await on.repo.pull(on.number), on.policy or Policy()
+        refs = refs_of(pull, on.repo.full_name)
+        if class_of(refs, ground_of(on.seen, policy)).kind is PullClass.RELEASE:
+            return Meant(release=pull.head, pull=pull)
+        if not refs.own:
+            return Meant(pull=pull, reason=f"#{pull.number} comes from another repository, so it is no ticket's")
+        ticket = await self._ticket_of(on.repo, policy, pull)
+        if ticket is not None:
+            return Meant(ticket=ticket, pull=pull)
+        return Meant(pull=pull, reason=f"#{pull.number} is no ticket's own pull request, and no release's")
+
+    async def head_when_said(self, on: SaidOn, pull: Pull, said_at: datetime) -> str | None:
+        """The head of a PR, where it certainly was the head when something was said.
 
         GitHub makes a check-suite at every push; one that is younger than the word belongs to a later push.
         """
-        pull = on.pull
-        if pull is None or pull.state != "OPEN":
+        if pull.state != "OPEN":
             return None
         since = await on.repo.known_since(pull.head_sha)
         if since is None:
-            return pull.head_sha if on.now - said_at <= timedelta(seconds=SOON_S) else None
+            return pull.head_sha if on.seen.now - said_at <= timedelta(seconds=SOON_S) else None
         return pull.head_sha if since <= said_at else None
 
-    async def _on_pull(self, repo: Repository, seen: Observation, policy: Policy, pull: Pull) -> SaidOn:
-        refs = refs_of(pull, repo.full_name)
-        if class_of(refs, ground_of(seen, policy)).kind is PullClass.RELEASE:
-            return SaidOn(repo, seen.now, policy, pull, release=pull.head)
-        if not refs.own:
-            reason = f"#{pull.number} comes from another repository, so it is no ticket's"
-            return SaidOn(repo, seen.now, policy, pull, reason=reason)
-        ticket, reason = await self._ticket_of(repo, policy, pull)
-        return SaidOn(repo, seen.now, policy, pull, ticket=ticket, reason=reason)
+    async def generation(self, on: SaidOn, ticket: TicketId) -> int | None:
+        """The ticket's present generation; None where no ledger of it can be read."""
+        found = await self._views.ledger_under(on.repo, on.policy or Policy()).read(ticket)
+        return found.record.generation if isinstance(found, Standing) else None
 
-    async def _ticket_of(self, repo: Repository, policy: Policy, pull: Pull) -> tuple[TicketId | None, str]:
+    async def _ticket_of(self, repo: Repository, policy: Policy, pull: Pull) -> TicketId | None:
         ledger = self._views.ledger_under(repo, policy)
         named = owner_of_branch(pull.head)
         for ticket in dict.fromkeys(t for t in (named, linked_issue_of(pull.body)) if t is not None):
             found = await ledger.read(ticket)
-            if not isinstance(found, Standing):
+            if isinstance(found, Standing):
+                if found.record.branch == pull.head:
+                    return ticket
+            elif ticket == named:
                 # Its ledger cannot be read, or nobody claimed it yet: the branch's name says whose it is meant to be.
-                if ticket == named:
-                    return ticket, ""
-                continue
-            if found.record.branch == pull.head:
-                return ticket, ""
+                return ticket
         for comment in await repo.find_comments(pull.number, HANDOFF):
             told = ticket_of_comment(comment.body)
             shown = await ledger.read(told) if told is not None else None
             if isinstance(shown, Standing) and shown.record.branch == pull.head:
-                return told, ""
-        return None, f"#{pull.number} is no pull request of a ticket's own, and of no release"
+                return told
+        return None

@@ -13,8 +13,11 @@ from enum import StrEnum
 from sqlalchemy import Connection, delete, select, update
 
 from app.controller.database import Database, insert_into
-from app.controller.tables import heard_until, words
+from app.controller.tables import heard_until, swept, words
 
+COMMAND = "/recovery"
+LONGEST = 65_536
+"""Characters. GitHub takes no longer comment."""
 _AT_ONCE = 500
 """Keys in one statement: databases bound how many values one may have."""
 
@@ -92,6 +95,10 @@ class WordStore:
         """Forget words that came before then and are over."""
         await self._database.run(_forget, before)
 
+    async def has_policy(self, repository_id: int) -> bool:
+        """Whether the last sweep of a repository saw a policy file there."""
+        return await self._database.run(_has_policy, repository_id)
+
     async def heard_until(self, repository_id: int) -> datetime | None:
         """Until when the comments of a repository were all looked at; None where they never were."""
         return await self._database.run(_heard_until, repository_id)
@@ -99,6 +106,16 @@ class WordStore:
     async def note_heard(self, repository_id: int, until: datetime) -> None:
         """The comments that changed before then were all looked at; durable on return."""
         await self._database.run(_note_heard, (repository_id, until))
+
+
+def may_hold_command(text: str) -> bool:
+    """Whether a comment is worth reading for commands."""
+    return len(text) <= LONGEST and COMMAND in text.lower()
+
+
+def storable(text: str) -> str:
+    """Without what a database takes no text for: NUL, and halves of surrogate pairs."""
+    return text.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
 
 
 def keep(connection: Connection, items: Sequence[tuple[Spoken, datetime]]) -> None:
@@ -171,6 +188,11 @@ def _end(connection: Connection, items: Sequence[str]) -> Sequence[None]:
 def _forget(connection: Connection, items: Sequence[datetime]) -> Sequence[None]:
     connection.execute(delete(words).where(words.c.received_at < max(items), words.c.state.in_(OVER)))
     return [None] * len(items)
+
+
+def _has_policy(connection: Connection, items: Sequence[int]) -> Sequence[bool]:
+    query = select(swept.c.policy)
+    return [bool(connection.execute(query.where(swept.c.repository_id == id)).scalar_one_or_none()) for id in items]
 
 
 def _heard_until(connection: Connection, items: Sequence[int]) -> Sequence[datetime | None]:

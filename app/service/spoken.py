@@ -8,16 +8,13 @@ import hashlib
 from collections.abc import Mapping
 from datetime import datetime
 
-from app.controller.words import Spoken
+from app.controller.words import Spoken, may_hold_command, storable
 from app.domain.buttons import button
 from app.domain.external_id import parse
 from app.domain.keys import WordKey, is_number, is_repository_name
 from app.domain.ticket_id import number_of
 from app.github.access import CHECK_NAME
 
-COMMAND = "/recovery"
-LONGEST = 65_536
-"""Characters. GitHub takes no longer comment."""
 _LARGEST_ID = 10**18
 _NOTHING: Mapping[str, object] = {}
 
@@ -36,17 +33,12 @@ def spoken_in(event: str, payload: object, *, own_app_id: int) -> Spoken | None:
     return None
 
 
-def may_hold_command(text: str) -> bool:
-    """Whether a comment is worth reading for commands."""
-    return COMMAND in text.lower()
-
-
 def _comment(payload: Mapping[str, object], repository: str) -> Spoken | None:
     comment, author = _part(payload, "comment"), _person(_part(payload, "comment"), "user")
     id, number = comment.get("id"), _part(payload, "issue").get("number")
     written = _moment(comment.get("created_at"))
     text = _text(comment, "body")
-    if payload.get("action") != "created" or not may_hold_command(text) or len(text) > LONGEST:
+    if payload.get("action") != "created" or not may_hold_command(text):
         return None
     if author is None or author != _person(payload, "sender") or comment.get("performed_via_github_app") is not None:
         return None
@@ -54,7 +46,7 @@ def _comment(payload: Mapping[str, object], repository: str) -> Spoken | None:
         return None
     return Spoken(
         key=str(WordKey(repository, f"comment-{id}")),
-        text=_storable(text),
+        text=storable(text),
         number=int(str(number)),
         author_id=author[0],
         author_login=author[1],
@@ -78,7 +70,7 @@ def _click(payload: Mapping[str, object], repository: str, own_app_id: int) -> S
     digest = hashlib.sha256(f"{shown} {person[0]}".encode("utf-8", "replace")).hexdigest()[:12]
     return Spoken(
         key=str(WordKey(repository, f"button-{id}.{clicked.identifier}.{digest}")),
-        text=_storable(shown),
+        text=storable(shown),
         number=_pull_of(run, repository) or number_of(of[0].ticket),
         author_id=person[0],
         author_login=person[1],
@@ -99,7 +91,7 @@ def _person(of: Mapping[str, object], name: str) -> tuple[int, str] | None:
     id, login = account.get("id"), _text(account, "login")
     if account.get("type") != "User" or not _is_id(id) or not login or len(login) > 100:
         return None
-    return int(str(id)), _storable(login)
+    return int(str(id)), storable(login)
 
 
 def _is_id(value: object) -> bool:
@@ -114,11 +106,6 @@ def _moment(value: object) -> datetime | None:
     except ValueError:
         return None
     return moment if moment.tzinfo is not None else None
-
-
-def _storable(text: str) -> str:
-    """Without what a database takes no text for: NUL, and halves of surrogate pairs."""
-    return text.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
 
 
 def _part(of: Mapping[str, object], name: str) -> Mapping[str, object]:
