@@ -7,6 +7,7 @@ from app.github.comments import Comments
 from app.github.commit_dates import CommitDates
 from app.github.discovery import Discovery
 from app.github.evidence import Evidence
+from app.github.guarded_pulls import GuardedPulls
 from app.github.head_times import HeadTimes
 from app.github.history import Histories
 from app.github.issues import Issues
@@ -54,6 +55,7 @@ class Repository(
     Issues,
     Checks,
     Evidence,
+    GuardedPulls,
     CommitDates,
     PolicyHistories,
     PolicyProposals,
