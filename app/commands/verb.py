@@ -11,37 +11,27 @@ from app.controller.person_commands import Done, Word
 from app.domain.brief import Brief
 from app.domain.effect_state import EffectState
 from app.domain.rebuild import Rebuild
+from app.domain.release_record import Person, Source
+from app.domain.release_verbs import ReleaseVerb
 from app.domain.ticket_id import TicketId
 
 Place = Literal["ticket", "release"]
 """Where a verb can be said: on a ticket's Issue or PR, on the PR of a release."""
+ON_TICKETS: frozenset[Place] = frozenset({"ticket"})
+ON_RELEASES: frozenset[Place] = frozenset({"release"})
+ANYWHERE: frozenset[Place] = ON_TICKETS | ON_RELEASES
 
 
 class Permission(IntEnum):
-    """What a person needs in the repository at the very moment. AUTHORIZER: what the policy says of releases."""
+    """What a person needs in the repository at the very moment. AUTHORIZER: what the policy says of releases, which is
+    judged with the release; nothing less than WRITE gets that far.
+    """
 
     READ = 1
     TRIAGE = 2
     WRITE = 3
     MAINTAIN = 4
     AUTHORIZER = 5
-
-
-@dataclass(frozen=True)
-class Person:
-    """Who says something: the login of now, and the id that stays."""
-
-    login: str
-    id: int
-
-
-@dataclass(frozen=True)
-class Source:
-    """The comment in which it was said, as it was then."""
-
-    comment_id: int
-    created_at: datetime
-    body_digest: str
 
 
 @dataclass(frozen=True)
@@ -77,6 +67,15 @@ class Answered:
     changed: bool = False
 
 
+class ReleaseHeard(Protocol):
+    """The answer to a word about a release. `changed`: this very call changed its record."""
+
+    @property
+    def answer(self) -> str: ...
+    @property
+    def changed(self) -> bool: ...
+
+
 class Actions(Protocol):
     """What a verb may do, as one person: whoever provides it asks right before each act whether that person may. Every
     method raises Refused (what stands in the way) and GitHubError.
@@ -92,13 +91,11 @@ class Actions(Protocol):
 
     async def brief(self, owner: str, name: str, ticket: TicketId) -> Brief: ...
 
-    async def authorize_release(self, said: Said, sha: str) -> Answered: ...
+    async def hear_release(
+        self, owner: str, name: str, pull: int, *, id: str, verb: str, by: Person, rule: ReleaseVerb
+    ) -> ReleaseHeard: ...
 
-    async def revoke_release(self, said: Said) -> Answered: ...
-
-    async def merge_release(self, said: Said) -> Answered: ...
-
-    async def release_status(self, said: Said) -> Answered: ...
+    async def release_status(self, owner: str, name: str, pull: int) -> str: ...
 
 
 class Verb(Protocol):

@@ -219,7 +219,8 @@ def land(g: Grounds, *, by: str, sha: str) -> Heard | Blocked:
         return Blocked(Code.NOT_PUBLISHED, reason, remedy)
     if g.head.sha != sha:
         reason = f"the branch stands at {g.head.sha}, not at {sha}"
-        return Blocked(Code.BRANCH_MOVED, reason, "look at what is there now, and say land with that commit")
+        command = f"`/recovery land {g.head.sha}`"
+        return Blocked(Code.BRANCH_MOVED, reason, f"look at what is there now; to land exactly that say {command}")
     if any(p.target.head_sha == sha for p in may_still_merge(record)):
         # Written down it would withdraw the very merge that is asked for.
         return Heard(record, f"#{record.ticket_id} lands at {sha} already: its merge is on the way")

@@ -1,0 +1,65 @@
+"""docs/commands.md, made from the verbs: `python -m app.commands.page --write`."""
+
+import sys
+from pathlib import Path
+
+from app.commands.help_text import details
+from app.commands.registry import VERBS
+
+PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
+
+_TEXT = """\
+# Commands in comments
+
+<!-- Made from app/commands/verbs by `python -m app.commands.page --write`; a test compares. -->
+
+A comment on a ticket's Issue or PR, or on the PR of a release, says what a person wants:
+
+    /recovery hold wait for QA
+
+{table}
+
+A first word like `42.docs-1` is about that child of the ticket: `/recovery unhold 42.docs-1`.
+
+## What counts as a command
+
+- `/recovery` begins its line, with at most three blanks before it; lines end at CR or LF, and at nothing else. The verb
+  is plain ASCII in any case; letters that only look alike are no command. `/recovery` alone shows the list.
+- Text of others does not count: code (fenced, indented, in backticks, also where it is never closed), quotes that begin
+  with `>`, HTML comments, what a mail program puts below an answer (`On … wrote:`, `From: …`) and what follows a
+  signature's `--`. Neither does what stands in HTML that quotes, strikes or folds away (`<blockquote>`, `<pre>`,
+  `<details>`, …): reports and pasted logs live there, and a reader does not see them. A line directly below a quote
+  is its writer's own.
+- All commands of a comment are carried out in their order, the same one once. Where two contradict each other (hold and
+  land, cancel and recover, approve and deny, two different commits) none of the comment's commands is.
+- An edit never says anything: write a new comment.
+
+## Who may say it
+
+GitHub is asked for the person's permission when the comment arrives and again right before the act; how somebody is
+called beside a comment (member, contributor) is never used. Comments of bots and those that an App wrote for a person
+do not count. `release.authorizers` in the [policy](policy.md) says who may authorize a release.
+
+## Which commit is meant
+
+`land`, `accept` and `authorize-release` are about one commit. `land` without one means the head that the PR had when
+the comment was written. Where the branch has moved since, nothing happens, and the answer holds the command for what is
+there now. `accept` and `authorize-release` want all 40 characters.
+
+## Answers
+
+A comment is answered once, in place, whatever is delivered twice. A refusal says what is missing, who can help and
+which command. The same words at the operator's terminal: [commands-at-the-terminal.md](commands-at-the-terminal.md).
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    return _TEXT.format(table=details(VERBS))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        PAGE.write_text(page(), "utf-8")
+    else:
+        sys.stdout.write(page())
