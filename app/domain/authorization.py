@@ -101,12 +101,12 @@ def judge(receipt: Authorization, observation: ReleaseObservation, policy: Polic
 def enough(
     judgements: Sequence[Judgement], pull: ReleasePull | None, observation: ReleaseObservation, policy: Policy
 ) -> Authorized | NotYet:
-    """Whether the live receipts together authorize the PR's present head. All of them are of this head, base and PR:
-    those of others are void. Several words of one account are one.
+    """Whether the live receipts together authorize the PR's present head. Those of its other heads and bases are void.
+    Several words of one account are one.
     """
     if pull is None or pull.state != "OPEN":
         return NotYet("the release has no open PR", "wait: the App opens it once the trunk brings something")
-    live = [j for j in judgements if isinstance(j, Live)]
+    live = [j for j in judgements if isinstance(j, Live) and j.receipt.pull == pull.number]
     found = together(live, observation, policy)
     if found is not None:
         counted, until = found

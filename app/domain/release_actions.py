@@ -13,8 +13,8 @@ from app.domain.release_record import MergedRelease, ReleasePermit, ReleasePermi
 @dataclass(frozen=True)
 class AdoptRelease:
     """Take over permits whose author is gone: probe, then compare-and-set the author. `again`: those that are sent
-    again where the probe finds nothing, because the decision behind them stands. A merge is never among them: it is
-    decided anew, once it is known that it did not happen.
+    again where the probe finds nothing, because the decision behind them stands. The others are given up: what an
+    earlier send may still do is harmless. A merge is here only where it is wanted again.
     """
 
     permits: tuple[ReleasePermit, ...]
@@ -155,8 +155,9 @@ class MergeRelease:
 @dataclass(frozen=True)
 class WithdrawMerge:
     """What a merge that may still come rested on is gone (the ownership protocol, R22). In this order: every guard run
-    of the head red, the PR a draft again, then the PR read. Merged: it is noted. Not merged: the permits stay open as
-    `withdrawn` until the head moves, because GitHub may still carry them out.
+    of the head red unless it is authorized, the PR a draft again, which GitHub merges as little as a red one, then the
+    PR read. Merged: it is noted. Not merged: the permits stay open as `withdrawn` until the head moves, because GitHub
+    may still carry them out.
     """
 
     permits: tuple[ReleasePermit, ...]

@@ -6,6 +6,7 @@ It is found again by its marker and our App, and edited in place; it shows, and 
 from app.domain.authorization import Authorized, Live, NotYet, Unsure, Void
 from app.domain.model import instant_text
 from app.domain.policy import Mode, Policy
+from app.domain.release_actions import ReportOnRelease, report_marker
 from app.domain.release_external_id import digest_of_branch
 from app.domain.release_guard import GUARD_NAME
 from app.domain.release_observation import ReleaseObservation
@@ -100,3 +101,10 @@ def _withdrawn(record: ReleaseRecord) -> list[str]:
         f"The App had asked GitHub to merge {shas} before the ground for it was gone. GitHub may still carry that out "
         "until the release branch has another head; it would be told as an incident.",
     ]
+
+
+def report_text(action: ReportOnRelease) -> str:
+    """The text of a report: a comment of its own, because an edit notifies nobody."""
+    who = f"@{action.mention}: " if action.mention is not None else ""
+    reason = action.reason[:1].upper() + action.reason[1:] if not who else action.reason
+    return f"{report_marker(action.edge)}\n{who}{reason}.\n\nWhat helps: {action.remedy}.\n"

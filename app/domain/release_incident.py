@@ -130,9 +130,9 @@ def _body(marker: str, incident: Incident, record: ReleaseRecord, observation: R
         "",
         *_what_was_authorized(incident, record),
         "",
-        "Nothing was undone. To do: look whether this commit should be there; take it back if not (`git revert -m 1` on "
-        "the merge commit, as a pull request); and look whether the check `Agent Recovery / release` is required there: "
-        "`agent-recovery doctor OWNER/NAME`.",
+        "Nothing was undone. To do: look whether this commit should be there; take it back if not (`git revert -m 1` "
+        "on the merge commit, as a pull request); and look whether the check `Agent Recovery / release` is required "
+        "there: `agent-recovery doctor OWNER/NAME`.",
     ]
     return "\n".join(lines) + "\n"
 
