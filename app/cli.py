@@ -38,7 +38,7 @@ ROOMS = {
     "stop": Room("app.service.stop_cli", "server", "Write nothing more to a repository."),
     "start": Room("app.service.stop_cli", "server", "Let the App write to a stopped repository again."),
     "uninstall": Room("app.service.uninstall_cli", "server", "Remove from a repository what the App made."),
-    "doctor": Room("app.doctor.cli", "server", "Try on a sandbox repository whether GitHub behaves as relied on."),
+    "doctor": Room("app.doctor.cli", "server", "Say how a repository stands; try what is relied on in a sandbox."),
     "approve": Room("app.service.effect_cli", "server", "Let a holder do one effect that cannot be undone."),
     "resolve": Room("app.service.effect_cli", "server", "Say how an effect ended that nobody knows the end of."),
     "hold": Room("app.service.person_cli", "server", "Put a ticket on hold: no claim, no write, no landing."),

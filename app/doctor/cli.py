@@ -1,4 +1,4 @@
-"""`agent-recovery doctor --probe OWNER/SANDBOX`: does the real GitHub behave as this product relies on?"""
+"""`agent-recovery doctor`: how a repository stands (`--repo`), and whether GitHub behaves as relied on (`--probe`)."""
 
 import asyncio
 import json
@@ -17,8 +17,10 @@ from app.doctor import (
     probes_of_projects,
     probes_of_pushes,
     probes_of_refs,
+    probes_of_releases,
     probes_of_tokens,
     probes_of_work,
+    repository_command,
 )
 from app.doctor.finding import Finding, State
 from app.doctor.probe import Probe
@@ -40,6 +42,7 @@ _MODULES = (
     probes_of_tokens,
     probes_of_projects,
     probes_of_guards,
+    probes_of_releases,
 )
 PROBES: tuple[Probe, ...] = tuple(
     value for module in _MODULES for value in vars(module).values() if isinstance(value, Probe)
@@ -51,20 +54,46 @@ app = typer.Typer(no_args_is_help=True, help="Looks at GitHub and at this instal
 
 @app.command()
 def doctor(
+    repository: Annotated[
+        str | None,
+        typer.Option("--repo", metavar="OWNER/NAME", help="Say how this repository stands; reads only without --fix."),
+    ] = None,
     probe: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--probe",
             metavar="OWNER/SANDBOX",
             help="Try on this repository what the product relies on; it cleans up after itself.",
         ),
-    ],
+    ] = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Write the ruleset that requires the release check; it enforces nothing yet.")
+    ] = False,
+    enforce: Annotated[bool, typer.Option("--enforce", help="With --fix: have GitHub enforce it.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --fix: show what it would write.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --fix: write it without asking.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The findings as one JSON object.")] = False,
 ) -> None:
-    """Try on a repository of your own that nobody works in. Settings come from the environment as for `serve`.
+    """Look at a repository, or try a sandbox of your own. Settings come from the environment as for `serve`.
 
-    Exit code 0: all as relied on. 5: something is otherwise (docs/unverified.md says what that means). 7: no answer.
+    --repo ends with 0 where nothing is to be mended, 5 where something is, 7 where it could not be seen; --fix with 4
+    where the App may not write the ruleset. --probe ends with 0 where all is as relied on, 5 where something is
+    otherwise (docs/unverified.md says what that means), 7 where GitHub did not answer.
     """
+    if (repository is None) == (probe is None):
+        typer.echo("say --repo OWNER/NAME, or --probe OWNER/SANDBOX", err=True)
+        raise typer.Exit(Exit.USAGE)
+    if (fix and repository is None) or ((enforce or dry_run or yes) and not fix):
+        typer.echo("--fix goes with --repo; --enforce, --dry-run and --yes go with --fix", err=True)
+        raise typer.Exit(Exit.USAGE)
+    if repository is not None and fix:
+        repository_command.fix(repository, enforce=enforce, dry_run=dry_run, yes=yes, as_json=as_json)
+    if repository is not None:
+        repository_command.look(repository, as_json)
+    _probe(probe or "", as_json)
+
+
+def _probe(probe: str, as_json: bool) -> None:
     if not _REPOSITORY.fullmatch(probe):
         typer.echo("--probe takes OWNER/NAME of a repository the App is installed on", err=True)
         raise typer.Exit(Exit.USAGE)

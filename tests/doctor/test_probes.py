@@ -36,6 +36,7 @@ NEED_MORE = (
     "guarded-base",
     "guards-and-ledgers",
     "workflow-files",
+    "release-guard",
 )
 REPO = "acme/sandbox"
 # Deliveries are tried and kept, and nobody hears them.

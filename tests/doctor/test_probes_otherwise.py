@@ -95,6 +95,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     "page-links": answered("GET", "/branches$", 200, []),
     "projects-unseen": answered("GET", "/projectsV2$", 200, []),
     "guarded-base": answered("POST", "/merges$", 201),
+    "release-guard": answered("PUT", "/merge$", 200),
     "guards-and-ledgers": {"kind": "refuse_custom_refs", "times": None},
     "workflow-files": answered("PUT", "/merge$", 200),
     "project-values": answered_by_graphql("ProbeSet", SET),
