@@ -285,6 +285,7 @@ VOID_MEANINGS: dict[VoidCode, str] = {
     "lost_permission": "its author may not authorize releases any more",
     "last_pusher": "its author pushed the commit",
     "merged": "the PR was merged",
+    "superseded": "its author said it anew",
     "rebuilt": "the ledger was rebuilt",
     "malformed": "it does not agree with the comment that it names",
 }

@@ -18,6 +18,8 @@ MAX_BYTES = 48 * 1024
 KEPT_MERGED = 20
 KEPT_INCIDENTS = 20
 KEPT_VOIDED = 20
+MOST_STANDING = 20
+"""Receipts that may stand at once: one for each account and commit."""
 MOST_GIVEN_UP = 20
 
 Status = Literal["open", "merged"]
@@ -47,10 +49,13 @@ VoidCode = Literal[
     "lost_permission",
     "last_pusher",
     "merged",
+    "superseded",
     "rebuilt",
     "malformed",
 ]
-"""Why an authorization counts no more. `merged`: its commit was merged, so it is used up."""
+"""Why an authorization counts no more. `merged`: its PR was merged, so it is used up; `superseded`: the same account
+said the same anew, and that word counts instead.
+"""
 
 
 class Person(Stored):
