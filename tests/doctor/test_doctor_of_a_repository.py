@@ -2,16 +2,19 @@
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from loop_world import PERMISSIONS, REPO, LoopWorld
 from operating import Operator, Said
 
 from app.cli import ROOMS
 from app.doctor import fixing
 from app.doctor.fixing import Fixing
-from app.doctor.needs import EVENTS
+from app.doctor.needs import EVENTS, SOMETIMES
+from app.doctor.needs import PERMISSIONS as NEEDED
 from app.domain.release_ruleset import NAME, change
 from app.domain.required_checks import Required
 from app.github.client import GitHub
@@ -372,6 +375,13 @@ async def test_uninstall_takes_that_ruleset_away_first(
     assert said.json["rulesets"] == [NAME]
     assert world.writes(since)[0].startswith(f"DELETE /repos/{REPO}/rulesets/")
     assert ours(world) == []
+
+
+def test_what_the_doctor_looks_for_is_what_the_app_asks_for() -> None:
+    asked = yaml.safe_load((Path(__file__).parents[2] / "app.yml").read_text())
+    sometimes = {name: level for name, (level, _) in SOMETIMES.items() if name != "administration"}
+    assert asked["default_permissions"] == {**NEEDED, **sometimes}
+    assert set(asked["default_events"]) == {*EVENTS, "merge_group", "projects_v2_item"}
 
 
 @pytest.mark.parametrize(
