@@ -12,7 +12,7 @@ from app.domain.effect_state import EffectState
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.permission import Level, NoSuchAccount, NotTold, Role
 from app.domain.rebuild import Rebuild
-from app.domain.release_record import Person
+from app.domain.release_record import Person, Source
 from app.domain.release_verbs import ReleaseVerb
 from app.domain.ticket_id import TicketId
 from app.github.repository import Repository
@@ -41,7 +41,16 @@ class Doing(Protocol):
     async def brief(self, owner: str, name: str, ticket: TicketId) -> Brief: ...
 
     async def hear_release(
-        self, owner: str, name: str, pull: int, *, id: str, verb: str, by: Person, rule: ReleaseVerb
+        self,
+        owner: str,
+        name: str,
+        pull: int,
+        *,
+        id: str,
+        verb: str,
+        by: Person,
+        rule: ReleaseVerb,
+        source: Source | None = None,
     ) -> ReleaseHeard: ...
 
     async def release_status(self, owner: str, name: str, pull: int) -> str: ...
@@ -100,10 +109,19 @@ class Asked:
         return await self._doing.brief(owner, name, ticket)
 
     async def hear_release(
-        self, owner: str, name: str, pull: int, *, id: str, verb: str, by: Person, rule: ReleaseVerb
+        self,
+        owner: str,
+        name: str,
+        pull: int,
+        *,
+        id: str,
+        verb: str,
+        by: Person,
+        rule: ReleaseVerb,
+        source: Source | None = None,
     ) -> ReleaseHeard:
         await self.require()
-        return await self._doing.hear_release(owner, name, pull, id=id, verb=verb, by=by, rule=rule)
+        return await self._doing.hear_release(owner, name, pull, id=id, verb=verb, by=by, rule=rule, source=source)
 
     async def release_status(self, owner: str, name: str, pull: int) -> str:
         await self.require()

@@ -92,7 +92,16 @@ class Actions(Protocol):
     async def brief(self, owner: str, name: str, ticket: TicketId) -> Brief: ...
 
     async def hear_release(
-        self, owner: str, name: str, pull: int, *, id: str, verb: str, by: Person, rule: ReleaseVerb
+        self,
+        owner: str,
+        name: str,
+        pull: int,
+        *,
+        id: str,
+        verb: str,
+        by: Person,
+        rule: ReleaseVerb,
+        source: Source | None = None,
     ) -> ReleaseHeard: ...
 
     async def release_status(self, owner: str, name: str, pull: int) -> str: ...

@@ -23,7 +23,14 @@ class AuthorizeRelease:
             refuse("a release is authorized in a comment", f"say `/recovery authorize-release {sha}`")
         rule = partial(release_verbs.authorize, by=said.by, sha=sha, source=said.source)
         heard = await act.hear_release(
-            said.owner, said.name, said.number, id=said.id, verb=self.name, by=said.by, rule=rule
+            said.owner,
+            said.name,
+            said.number,
+            id=said.id,
+            verb=self.name,
+            by=said.by,
+            rule=rule,
+            source=said.source,
         )
         return Answered(sentence(heard.answer), heard.changed)
 
