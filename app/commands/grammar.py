@@ -54,6 +54,7 @@ _COMMAND = re.compile(rf"(?P<before> {{0,3}})(?P<slash>/recovery)(?:[ \t]+(?P<ve
 
 # Raw HTML is read as GitHub reads it. Tables need not be known: a row that a command would be in is a line of its own.
 _MARKDOWN = MarkdownIt("commonmark").enable("strikethrough")
+_PROSE = {"inline", "heading_open"}
 _BEGIN, _END = {"blockquote_open", "list_item_open"}, {"blockquote_close", "list_item_close"}
 _NO_PLAIN_WORD = {"link_open": 1, "s_open": 1, "link_close": -1, "s_close": -1}
 """Around what is struck out, or is the name of a link."""
@@ -87,11 +88,11 @@ def _as_text(lines: list[str], found: dict[int, re.Match[str]]) -> list[int]:
     marked = list(lines)
     for number, match in found.items():
         marked[number] = f"{match['before']}/{mark}{number}e{lines[number][match.end('slash') :]}"
-    pattern = re.compile(rf"^/{mark}([0-9]+)e", re.MULTILINE)
+    pattern = re.compile(rf"/{mark}([0-9]+)e")
     tokens: list[Token] = []
     env: dict[str, object] = {}
     _MARKDOWN.block.parse("\n".join(marked).replace("\0", "\N{REPLACEMENT CHARACTER}"), _MARKDOWN, env, tokens)
-    prose = {at for token in tokens if token.type == "inline" and token.map for at in range(*token.map)}
+    prose = {at for token in tokens if token.type in _PROSE and token.map for at in range(*token.map)}
     end = mail_tail(lines, prose)
     return [number for number in _shown(tokens, env, pattern) if number < end]
 
