@@ -5,11 +5,16 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Protocol, cast
 
 import structlog
 from sqlalchemy import Connection, delete, func, select
 
+from app.commands.asking import Doing
+from app.commands.flood import Flood
+from app.commands.hearing import Hearing
+from app.commands.lost_words import LostWords
+from app.controller.clock import Clock
 from app.controller.controller import Controller
 from app.controller.database import Database
 from app.controller.effect_decisions import Decision
@@ -19,6 +24,7 @@ from app.controller.person_commands import Done, Word
 from app.controller.pokes import PokeStore
 from app.controller.stops import Stops
 from app.controller.tables import pokes as pokes_table
+from app.controller.words import WordStore
 from app.domain.effect_state import EffectState
 from app.domain.rebuild import Rebuild
 from app.domain.ticket_id import TicketId
@@ -109,25 +115,27 @@ def make_parts(settings: Settings) -> Parts:
     )
     pokes = PokeStore(database, clock.now)
     boot_id = secrets.token_hex(8)
+    controller = Controller(
+        github=github,
+        database=database,
+        pokes=pokes,
+        keys=keyring,
+        clock=clock.now,
+        boot_id=boot_id,
+        writes=settings.writes,
+        resume=settings.resume,
+        workers=settings.workers,
+        http_get=HttpGet(settings.probe_hosts),
+        stops=stops,
+    )
+    controller.lend(ears_of(controller, database, pokes, clock.now))
     return Parts(
         settings=settings,
         database=database,
         pokes=pokes,
         github=github,
         keyring=keyring,
-        loop=Controller(
-            github=github,
-            database=database,
-            pokes=pokes,
-            keys=keyring,
-            clock=clock.now,
-            boot_id=boot_id,
-            writes=settings.writes,
-            resume=settings.resume,
-            workers=settings.workers,
-            http_get=HttpGet(settings.probe_hosts),
-            stops=stops,
-        ),
+        loop=controller,
         callers=Callers(github, keyring.lease_keys),
         intake=WebhookIntake(
             parse_secrets(settings.webhook_secret.get_secret_value()), pokes, own_app_id=settings.app_id
@@ -135,6 +143,14 @@ def make_parts(settings: Settings) -> Parts:
         watch=GitHubWatch(github, clock.now),
         boot_id=boot_id,
         stops=stops,
+    )
+
+
+def ears_of(controller: Controller, database: Database, pokes: PokeStore, clock: Clock) -> Hearing:
+    """What hears comments and buttons for a controller, on the same database."""
+    words = WordStore(database)
+    return Hearing(
+        cast(Doing, controller), controller.said_ons, words, Flood(database), LostWords(words, pokes, clock), clock
     )
 
 
