@@ -13,6 +13,7 @@ import structlog
 
 from app.controller.keyring import Keyring
 from app.controller.view import View
+from app.domain.buttons import BUTTONS
 from app.domain.checkpoint_gap import Overdue, overdue
 from app.domain.decide import doubled_check_runs, own_check_run
 from app.domain.external_id import Projected, parse
@@ -126,6 +127,7 @@ class Projector:
             text=block(payload, seal),
             started_at=at,
             completed_at=at if verdict.conclusion else None,
+            actions=() if standing.record.status in TERMINAL else BUTTONS,
         )
 
     async def show_frozen(self, view: View, frozen: Frozen) -> int:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from app.domain.buttons import Button
 from app.domain.model import instant_text
 from app.domain.observation import CheckRun
 from app.github.access import CHECK_NAME, RepositoryAccess
@@ -38,6 +39,8 @@ class CheckRunWrite:
     completed_at: datetime | None = None
     details_url: str | None = None
     name: str = CHECK_NAME
+    actions: tuple[Button, ...] | None = None
+    """The buttons that people are shown once the run is completed; None leaves them as they are."""
 
     def body(self, *, creating: bool) -> dict[str, Any]:
         """The JSON of the request; the head is given once, at creation."""
@@ -53,6 +56,11 @@ class CheckRunWrite:
             fields["conclusion"] = self.conclusion
         if self.details_url is not None:
             fields["details_url"] = self.details_url
+        if self.actions is not None:
+            fields["actions"] = [
+                {"label": one.label, "description": one.description, "identifier": one.identifier}
+                for one in self.actions
+            ]
         for key, moment in (("started_at", self.started_at), ("completed_at", self.completed_at)):
             if moment is not None:
                 fields[key] = instant_text(moment)
