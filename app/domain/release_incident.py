@@ -9,7 +9,6 @@ from datetime import datetime
 
 from app.domain.authorization import Live, together
 from app.domain.model import instant_text
-from app.domain.plain_text import cut, one_line
 from app.domain.policy import Policy
 from app.domain.release_actions import CreateIncident, NoteReleaseMerge
 from app.domain.release_external_id import digest_of_branch
@@ -19,7 +18,7 @@ from app.domain.untrusted import as_title, inline
 
 _NAME_BYTES = 120
 _REASON_BYTES = 300
-_TITLE_BYTES = 200
+_TITLE_BYTES = 120
 MOST_RECEIPTS = 20
 
 
@@ -62,13 +61,12 @@ def incident_marker(branch: str, incident: Incident) -> str:
 def incident_issue(incident: Incident, record: ReleaseRecord, observation: ReleaseObservation) -> CreateIncident:
     """The Issue of an incident: its words depend on the ledger alone, so that whoever writes it writes the same."""
     marker = incident_marker(record.branch, incident)
-    branch = one_line(record.branch)
-    title = f"Incident: release PR #{incident.pull} was merged without authorization ({branch})"
     return CreateIncident(
         incident.pull,
         incident.head_sha,
         marker,
-        as_title(cut(title, _TITLE_BYTES), _TITLE_BYTES),
+        f"Incident: release PR #{incident.pull} was merged without authorization "
+        f"({as_title(record.branch, _TITLE_BYTES)})",
         _body(marker, incident, record, observation),
         incident.reason,
     )
