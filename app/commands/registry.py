@@ -41,7 +41,8 @@ def find(name: str) -> Verb | None:
 
 def unknown(name: str) -> Blocked:
     """Why a verb that is none was not carried out, with the nearest that there is. `name` as the grammar gives it."""
-    near = difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=0.5)
+    begun = [verb for verb in _BY_NAME if verb.startswith(f"{name}-")]
+    near = begun or difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=0.5)
     meant = f"did you mean `/recovery {near[0]}`? Say it in a new comment; " if near else ""
     return Blocked(Code.USAGE, f"there is no command `/recovery {name}`", f"{meant}`/recovery help` shows all of them")
 

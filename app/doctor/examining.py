@@ -126,7 +126,7 @@ def _told_of_policy(in_force: InForce) -> Told:
         first = in_force.problems[0]
         words = f"{PATH}, line {first.line}: {first.message}"
         return Told("policy", Health.MEND, words, first.remedy)
-    return Told("policy", Health.MEND, f"there is no {PATH}", "`agent-recovery init` proposes one")
+    return Told("policy", Health.MEND, f"there is no {PATH}", "`agent-recovery init --repo OWNER/NAME` proposes one")
 
 
 def _told_of_guard(guard: Judged) -> tuple[Health, str, str | None]:
