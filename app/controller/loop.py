@@ -24,7 +24,7 @@ from app.controller.view import Gone
 from app.domain.keys import InstallationKey, IssueKey, RepositoryKey, TicketKey, WordKey, parse_key
 from app.domain.outcome import Refused
 from app.github.budget import counting
-from app.github.errors import GitHubError, Moved, RateLimited, Suspended
+from app.github.errors import GitHubError, Moved, RateLimited, Suspended, Uninstalled
 
 SWEEP_EVERY_S = 300.0
 IDLE_S = 1.0
@@ -129,7 +129,7 @@ class Loop:
         try:
             with counting("loop"):
                 ended = await self._one(poke)
-        except (Gone, Moved, Suspended) as error:
+        except (Gone, Moved, Suspended, Uninstalled) as error:
             log.info("key dropped", key=poke.key, error=str(error))
             return None
         except RateLimited as error:

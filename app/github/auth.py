@@ -19,7 +19,7 @@ from pydantic import AwareDatetime
 
 from app.domain.model import Message
 from app.github.clock import GitHubClock
-from app.github.errors import GitHubError, NotFound, ServerError, Unanswered, Unauthorized
+from app.github.errors import GitHubError, NotFound, ServerError, Unanswered, Unauthorized, Uninstalled
 from app.github.pace import Sleep
 from app.github.retry import reads
 from app.github.shapes import read
@@ -113,7 +113,7 @@ class InstallationTokens:
     async def get(self, installation_id: int) -> Token:
         """A token good for five minutes at least.
 
-        Raises Suspended, NotFound (uninstalled), Unauthorized (no key of ours is accepted) or another GitHubError.
+        Raises Suspended, Uninstalled, Unauthorized (no key of ours is accepted) or another GitHubError.
         """
         token = self._tokens.get(installation_id)
         if token is not None and self._wire.clock.now() < token.expires_at - RENEW_BEFORE:
@@ -150,9 +150,9 @@ class InstallationTokens:
                 except Unauthorized as e:
                     refused = e
                     continue
-                except NotFound:
+                except NotFound as e:
                     self._on_gone(installation_id)
-                    raise
+                    raise Uninstalled(e.message, status=e.status, request_id=e.request_id, route=e.route) from e
                 except Unanswered as e:
                     # To whoever wanted to write with this token, nothing at all was sent.
                     raise ServerError(f"no installation token: {e.message}", status=e.status, route=call.name) from e

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from app.domain.reach import Reach
 from app.domain.secret_shapes import redact
 
 DEFAULT_WAIT_S = 60.0
@@ -65,6 +66,14 @@ class NotFound(GitHubError):
     """404, or GraphQL's NOT_FOUND: it does not exist, or the App may not see it."""
 
 
+class Uninstalled(NotFound):
+    """404 to the App's asking for a token of an installation: it is not there any more. Nothing is written there
+    again; what was written stays to be read.
+    """
+
+    reach = Reach.UNINSTALLED
+
+
 class Unauthorized(GitHubError):
     """401 twice: the credential is refused, and a new one as well."""
 
@@ -75,6 +84,8 @@ class Forbidden(GitHubError):
 
 class Suspended(GitHubError):
     """The installation is suspended. Final until somebody unsuspends it; other installations are not concerned."""
+
+    reach = Reach.SUSPENDED
 
 
 class Moved(GitHubError):

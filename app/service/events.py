@@ -29,6 +29,7 @@ from app.domain.keys import (
 )
 from app.domain.linked_issue import linked_issue_of
 from app.domain.policy import PATH
+from app.domain.reach import Left, Reach
 from app.domain.ticket_id import Child, TicketId
 from app.github.access import RELEASE_CHECK_NAME
 from app.service.spoken import spoken_in
@@ -53,6 +54,8 @@ class Ignored:
     """The delivery concerns nobody."""
 
     reason: str
+    left: Left | None = None
+    """What the App lost by it: nothing is done there any more, so nobody is to be looked at."""
 
 
 Routing = Poked | Ignored
@@ -295,6 +298,8 @@ def _repository(delivery: _Delivery) -> Routing:
 
 
 def _installation(delivery: _Delivery) -> Routing:
+    if (state := _ENDS.get(delivery.action)) is not None:
+        return _left(Left(state))
     if delivery.action not in ("created", "unsuspend", "new_permissions_accepted"):
         return Ignored("the installation ends, or nothing new may be done")
     number = _part(delivery.payload, "installation").get("id")
@@ -304,7 +309,17 @@ def _installation(delivery: _Delivery) -> Routing:
     return Poked((str(InstallationKey(int(str(number)))),), "the App may act here now")
 
 
+_ENDS = {"deleted": Reach.UNINSTALLED, "suspend": Reach.SUSPENDED}
+
+
+def _left(left: Left) -> Ignored:
+    return Ignored(left.reason, left)
+
+
 def _installation_repositories(delivery: _Delivery) -> Routing:
+    if delivery.action == "removed":
+        ids = (repository.get("id") for repository in _parts(delivery.payload, "repositories_removed"))
+        return _left(Left(Reach.INSTALLED, tuple(int(str(id)) for id in ids if is_installation_id(id))))
     if delivery.action != "added":
         return Ignored("no repository was added")
     names = [repository.get("full_name") for repository in _parts(delivery.payload, "repositories_added")]

@@ -65,9 +65,10 @@ def test_diverged_stops_keeps_both_and_asks(world: World, here: Path) -> None:
     done = world.run(here, "resume", "--json")
     error = done.json["error"]
     assert (done.code, error["code"], error["resume"]) == (5, "branch_moved", EXPECTED["diverged"]["resume"])
-    assert world.server_ref(HEAD_REF) == theirs
+    assert (world.server_ref(HEAD_REF) != theirs) is EXPECTED["diverged"]["push"]
+    place = {"recovery ref": f"refs/agent-recovery/recovered/{TICKET}"}[EXPECTED["diverged"]["save_to"]]
     for sha in (mine, theirs):
-        assert world.server_ref(f"refs/agent-recovery/recovered/{TICKET}/{sha}") == sha
+        assert world.server_ref(f"{place}/{sha}") == sha
     assert world.git(here, "rev-parse", "HEAD") == mine
     assert world.run(here, "push").code != 0
     assert world.server_ref(HEAD_REF) == theirs
@@ -132,6 +133,7 @@ def test_a_branch_that_tracks_another_is_never_pushed_there(world: World, here: 
     world.git(here, "checkout", "-q", "-b", case["branch"])
     world.git(here, "config", f"branch.{case['branch']}.merge", case["merge"])
     world.commit(here, "two.txt")
+    assert EXPECTED["foreign_upstream"]["reason"] == "target is not the leased ref"
     for command in ("push", "resume"):
         refused = world.run(here, command, "--json")
         assert (refused.code == 2) is not EXPECTED["foreign_upstream"]["push"]

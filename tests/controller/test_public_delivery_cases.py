@@ -79,6 +79,14 @@ async def test_events_in_any_order_leave_what_github_shows(world: LoopWorld, cas
     merged = SWAPPED["expected"]["cases"][case["name"]].get("final") == "merged"
     assert (after["merged_at"] is not None) == merged
     assert after["state"] == ("closed" if merged else "open")
+    expected = SWAPPED["expected"]["cases"][case["name"]]
+    attempts = [r for r in world.emulator.requests()[before:] if r["method"] == "PUT" and r["path"].endswith("/merge")]
+    assert len(attempts) == expected.get("land_attempts", 0)
+    if "head" in expected:
+        # The newest head of the case is what GitHub shows, whatever came last.
+        newest = max(case["arrival"], key=lambda event: event["pull_request"]["updated_at"])
+        shown = {newest["pull_request"]["head"]["sha"]: world.head(agent.grant.branch)}
+        assert shown[expected["head"]] == after["head"]["sha"]
 
 
 async def test_parallel_workers_make_one_comment_and_one_check_a_head(world: LoopWorld) -> None:
@@ -90,6 +98,21 @@ async def test_parallel_workers_make_one_comment_and_one_check_a_head(world: Loo
     head = world.head(agent.grant.branch)
     runs = world.get(f"commits/{head}/check-runs?filter=all")["check_runs"]
     assert len(runs) == expected["check_runs_per_head"]
+
+
+async def test_a_new_head_gets_a_check_of_its_own(world: LoopWorld) -> None:
+    heads = json.loads((FIXTURES / "check_results_of_old_heads.json").read_text())
+    given = next(case for case in heads["input"]["cases"] if case["name"] == "own_check_after_push")
+    controller, agent = await _published(world)
+    await world.settle(controller)
+    agent.push("two")
+    head = world.head(agent.grant.branch)
+    pull = {"number": 2, "head": {"ref": agent.grant.branch, "sha": head, "repo": {"full_name": REPO}}, "body": ""}
+    await world.pokes.poke(_key(world, given["event"], {"action": given["action"], "pull_request": pull}))
+    await world.settle(controller)
+    (run,) = world.get(f"commits/{head}/check-runs?filter=all")["check_runs"]
+    shown = {given["head"]: head}
+    assert run["head_sha"] == shown[heads["expected"]["cases"]["own_check_after_push"]["own_check_run_on"]]
 
 
 def _merge(world: LoopWorld, number: int, node_id: str) -> None:

@@ -1,5 +1,8 @@
 """Landing by the loop: a ready ticket is merged, its Issue closed, its branch removed, its ledger moved."""
 
+import json
+from pathlib import Path
+
 import pytest
 from landing_world import Landing, policy, rules
 from loop_world import LoopWorld
@@ -24,6 +27,20 @@ async def test_a_ready_ticket_lands_and_leaves_nothing_behind(world: LoopWorld) 
     since = world.requested()
     await ticket.settle()
     assert world.writes(since) == []
+
+
+async def test_a_merge_that_was_done_and_answered_by_an_error_is_sent_once_and_followed_up(world: LoopWorld) -> None:
+    case = json.loads((Path(__file__).parents[1] / "fixtures" / "merge_refusals.json").read_text())
+    expected = case["expected"]["cases"]["bad_gateway_but_merged"]
+    ticket = await Landing.ready(world)
+    since = world.requested()
+    match = {"method": "PUT", "path_regex": "/merge$"}
+    world.emulator.fault("status_after", match=match, code=502, body={"message": "Bad Gateway"})
+    await ticket.settle()
+    assert sum(write.startswith("PUT ") for write in world.writes(since)) == expected["merge_calls"]
+    assert ticket.pull()["merged"] is {"merged": True}[expected["result"]]
+    done = (ticket.issue(), ticket.place(), world.head(ticket.branch)) == (("closed", "completed"), "done", None)
+    assert done is expected["post_steps_run"]
 
 
 async def test_a_branch_that_a_person_brings_back_after_the_landing_stays(world: LoopWorld) -> None:

@@ -63,7 +63,16 @@ def test_published_refusals(name: str, seen: Seen | None, expected: type) -> Non
     response = NAMED[name]["response"]
     step = _after(response["status"], response["message"], seen)
     assert type(step) is expected
-    say = CASE["expected"]["cases"][name].get("say")
+    told = CASE["expected"]["cases"][name]
+    if "next" in told:
+        assert type(step) is {"reevaluate": Reevaluate}[told["next"]]
+    for word in ("retry_same_sha", "blind_retry"):
+        # What is tried again was read before, and has moved nothing.
+        assert (isinstance(step, TryAgain) and seen is None) is told.get(word, False)
+    if told.get("refetch_first"):
+        assert isinstance(step, ReadFirst) is (seen is None)
+        assert told["max_retries"] == MAX_BASE_RETRIES
+    say = told.get("say")
     if say is not None:
         assert isinstance(step, RefusedBy)
         words = {"draft": "draft", "the rule's own text": "At least 1 approving review is required"}[say]

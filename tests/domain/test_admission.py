@@ -49,8 +49,8 @@ def test_b40_no_secret_is_stored(case: dict[str, Any]) -> None:
     text = joined(case["note"])
     result = accepted({"objective": text, "next_steps": [text], "blockers": [f"see {text}"]})
     stored = dump(result.checkpoint)
-    for part in case["note"]["parts"]:
-        assert len(part) < 16 or part not in stored
+    leaks = [part for part in case["note"]["parts"] if len(part) >= 16 and part in stored]
+    assert bool(leaks) is EXPECTED[case["name"]]["contains_secret"]
     assert "[redacted:" in stored
     assert {change.field for change in result.changes} >= {"objective", "next_steps[0].text", "blockers[0]"}
     assert {change.kind for change in result.changes} == {"redacted"}
@@ -58,18 +58,20 @@ def test_b40_no_secret_is_stored(case: dict[str, Any]) -> None:
 
 def test_b40_the_kind_is_named() -> None:
     text = joined(next(case for case in CASES if case["name"] == "token_in_note")["note"])
-    assert accepted({"objective": text}).checkpoint.objective == "export TOKEN=[redacted:github-token]"
+    placeholder = EXPECTED["token_in_note"]["placeholder"]
+    assert accepted({"objective": text}).checkpoint.objective == f"export TOKEN={placeholder}"
 
 
 def test_b40_credentials_leave_a_usable_url() -> None:
     remote = joined(next(case for case in CASES if case["name"] == "url_credentials")["remote"])
-    assert accepted({"relevant_refs": [remote]}).checkpoint.relevant_refs == ("https://github.com/octo-org/demo.git",)
+    assert accepted({"relevant_refs": [remote]}).checkpoint.relevant_refs == (EXPECTED["url_credentials"]["value"],)
 
 
 def test_b40_a_token_across_a_limit_is_redacted_before_anything_is_measured() -> None:
     text = joined(next(case for case in CASES if case["name"] == "token_across_the_cut")["note"])
     secret = text.lstrip("x")
     result = admit({"objective": text})
+    assert EXPECTED["token_across_the_cut"]["order"] == "redact first, shorten after"
     assert isinstance(result, Blocked)
     assert secret not in result.reason + result.remedy
     small = accepted({"objective": text[-1000:]}).checkpoint.objective
@@ -79,25 +81,22 @@ def test_b40_a_token_across_a_limit_is_redacted_before_anything_is_measured() ->
 
 @pytest.mark.parametrize("case", [c for c in CASES if "cwd" in c], ids=lambda case: case["name"])
 def test_b40_paths(case: dict[str, Any]) -> None:
-    expected = {
-        "posix_path": "src/app.py",
-        "mac_path": "x.py",
-        "windows_path": "x.py",
-        "path_outside_repo": "[redacted:path]",
-    }
     result = accepted({"artifact_refs": [case["cwd"]]}, case["repo_root"])
-    assert result.checkpoint.artifact_refs == (expected[case["name"]],)
+    assert result.checkpoint.artifact_refs == (EXPECTED[case["name"]]["value"],)
     assert accepted({"artifact_refs": [case["cwd"]]}).checkpoint.artifact_refs == ("[redacted:path]",)
 
 
 def test_b40_the_other_cases() -> None:
     by_name = {case["name"]: case for case in CASES}
     kept = by_name["sha_is_kept"]["head_sha"]
-    assert accepted({"decision_refs": [kept]}).checkpoint.decision_refs == (kept,)
+    assert accepted({"decision_refs": [kept]}).checkpoint.decision_refs == (EXPECTED["sha_is_kept"]["value"],)
+    assert kept == EXPECTED["sha_is_kept"]["value"]
     link = by_name["session_link"]["note"]
-    assert accepted({"objective": link}).checkpoint.objective == "see [redacted:session-link]"
+    stored = accepted({"objective": link}).checkpoint.objective
+    assert stored == "see [redacted:session-link]"
+    assert (link.removeprefix("see ") in stored) is EXPECTED["session_link"]["link_kept"]
     unknown = accepted({"env": by_name["unknown_field"]["env"]})
-    assert "dev-a" not in dump(unknown.checkpoint)
+    assert ("dev-a" not in dump(unknown.checkpoint)) is EXPECTED["unknown_field"]["field_dropped"]
     assert [(c.field, c.kind) for c in unknown.changes] == [("env", "left_out")]
 
 
@@ -125,7 +124,8 @@ def test_b40_where_the_scanner_fails_nothing_is_written(monkeypatch: pytest.Monk
     result = admit(note)
     assert isinstance(result, Admitted) is EXPECTED["scanner_fails"]["written"]
     assert isinstance(result, Blocked)
-    assert (result.code, "checkpoint is withheld" in result.reason) == (Code.CHECKPOINT_INVALID, True)
+    assert result.code is Code.CHECKPOINT_INVALID
+    assert EXPECTED["scanner_fails"]["state"].replace("checkpoint ", "checkpoint is ") in result.reason
     assert "a plan" not in result.reason + result.remedy
 
 

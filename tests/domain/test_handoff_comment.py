@@ -3,6 +3,8 @@
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -14,15 +16,22 @@ from app.domain.checkpoint import Checkpoint, Step
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
 from app.domain.handoff_comment import MAX_BYTES, render
 from app.domain.handoff_marker import marker_of
+from app.domain.landing_blocker import Blocker, BlockerCode
 from app.domain.record import Lease, Permit, Record, Target, Work
 from app.domain.sealed_body import block, body_preimage, parse, payload_of
+from app.domain.settling import Declined, settle
+from app.domain.verdict import verdict_on
+from app.github.checks import CheckRunWrite
 from app.ledger.seals import PublicKeys, ServiceSeal, ServiceSealer, parse_seal
+from tests.domain.recovery_scene import WORLD
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 HEAD, BASE, COMMIT = "a" * 40, "b" * 40, "c" * 40
 KEY = Ed25519PrivateKey.from_private_bytes(b"k" * 32)
 SEALER = ServiceSealer("s1", KEY)
 PUBLIC = PublicKeys({"s1": KEY.public_key().public_bytes_raw()})
+FIXTURE = json.loads((Path(__file__).parents[1] / "fixtures" / "long_text.json").read_text())
+LONG: dict[str, dict[str, Any]] = FIXTURE["expected"]["cases"]
 HEADS: list[Head] = [
     NothingPublished(None),
     AtPublished(HEAD, True),
@@ -143,6 +152,57 @@ def test_the_largest_checkpoint_fits_whole() -> None:
     )
     record = _record(largest)
     _assert_sound(record, _comment(record, Foreign(HEAD, BASE)))
+
+
+def _longest() -> Record:
+    """As many long lines as a checkpoint holds, each of them longer than what a reader is shown of it."""
+    texts = ["word " * 400] * 18
+    admitted = admit({"next_steps": texts, "objective": "x" * 2000})
+    assert isinstance(admitted, Admitted), admitted
+    return _record(admitted.checkpoint)
+
+
+def test_published_case_of_a_body_that_would_be_too_long() -> None:
+    expected, record = LONG["too_long"], _longest()
+    body = _comment(record, AtPublished(HEAD, True))
+    assert len(body) <= len(body.encode()) <= MAX_BYTES < expected["max_len"]
+    kept = body.startswith(marker_of(42)) and parse(body) is not None
+    assert (kept, "…" in body) == (expected["markers_kept"], expected["says_shortened"])
+
+
+def test_published_case_of_a_check_run_that_would_be_too_long() -> None:
+    expected, record = LONG["check_run_text"], _longest()
+    payload = _payload(record)
+    text = block(payload, SEALER.seal(body_preimage(payload)))
+    blockers = tuple(Blocker(BlockerCode.CHECKS_FAILED, "word " * 400, "wait") for _ in range(200))
+    verdict = verdict_on(record, AtPublished(HEAD, True), WORLD, None, blockers)
+    assert max(len(text.encode()), len(verdict.summary.encode())) <= expected["max_len"]
+    assert (verdict.conclusion is not None) is expected["check_concluded"]
+
+
+def test_published_case_of_annotations_the_app_makes_none() -> None:
+    run = CheckRunWrite(HEAD, "in_progress", "42:1:1:" + "c" * 12, "t", "s")
+    sent = len(run.body(creating=True)["output"].get("annotations", ()))
+    expected = LONG["annotations"]
+    assert sent <= expected["per_request"]
+    assert -(-143 // expected["per_request"]) == expected["requests"]
+
+
+def test_published_case_of_a_refusal_for_length() -> None:
+    """A body in bytes below the limit in characters is never refused for its length; were it refused all the same, the
+    permit says so, and the check-run shows the same checkpoint in the short form that a line of the comment has.
+    """
+    given = next(case for case in FIXTURE["input"]["cases"] if case["name"] == "refused_422")["response"]
+    record = _record(Checkpoint())
+    (permit,) = record.open
+    told = settle(
+        record.model_copy(update={"open": (permit.model_copy(update={"state": "fired"}),)}),
+        [Declined(permit, given["message"], NOW)],
+    )
+    assert (told.open[0].state != "blocked") is LONG["refused_422"]["silent"]
+    assert given["message"] in (told.open[0].reason or "")
+    assert given["message"][:20] in _comment(told, AtPublished(HEAD, True))
+    assert LONG["refused_422"]["fallback"] == "short form"
 
 
 def test_the_same_record_gives_the_same_text() -> None:

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -7,10 +8,10 @@ from hypothesis import strategies as st
 
 from app.domain.plain_text import clean, cut, one_line, shorten
 
-CASES = {
-    case["name"]: case
-    for case in json.loads((Path(__file__).parents[1] / "fixtures/long_text.json").read_text())["input"]["cases"]
-}
+FIXTURE = json.loads((Path(__file__).parents[1] / "fixtures/long_text.json").read_text())
+CASES = {case["name"]: case for case in FIXTURE["input"]["cases"]}
+EXPECTED: dict[str, dict[str, Any]] = FIXTURE["expected"]["cases"]
+LIMIT = 65_536
 
 
 def generated(name: str) -> str:
@@ -28,6 +29,31 @@ def test_b27_long_texts_are_cut_at_whole_characters(name: str) -> None:
         assert result.endswith("…") == was_cut
 
 
+def utf16_units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+@pytest.mark.parametrize("name", ["too_long", "at_limit", "one_over", "emoji_on_the_cut", "zwj_family_on_the_cut"])
+def test_b27_what_is_left_fits_and_says_that_it_was_shortened(name: str) -> None:
+    expected = EXPECTED[name]
+    result, was_cut = shorten(generated(name), LIMIT)
+    assert len(result) <= expected.get("max_len", LIMIT)
+    assert was_cut is expected.get("shortened", True)
+    assert result.endswith("…") is expected.get("says_shortened", was_cut)
+    # A lone half of a pair could not be encoded.
+    assert bool(result.encode("utf-16-le")) is expected.get("well_formed_utf16", True)
+    assert utf16_units(result) <= expected.get("max_utf16_units", LIMIT)
+    assert ("\u200d…" not in result) is expected.get("no_dangling_zwj", True)
+
+
+def test_b27_bytes_are_counted_where_readers_disagree_about_characters() -> None:
+    text, expected = generated("cjk"), EXPECTED["cjk"]
+    assert (len(text), len(text.encode())) == (expected["chars"], expected["utf8_bytes"])
+    result, was_cut = shorten(text, LIMIT)
+    assert was_cut
+    assert len(result.encode()) <= LIMIT
+
+
 def test_b27_no_half_emoji_and_no_dangling_joiner() -> None:
     family = generated("zwj_family_on_the_cut")
     start = family.index("👩")
@@ -40,6 +66,7 @@ def test_b27_no_half_emoji_and_no_dangling_joiner() -> None:
 def test_b27_a_lone_surrogate_crashes_nothing() -> None:
     text = json.loads(CASES["lone_surrogate_in_payload"]["json_text"])["body"]
     assert clean(text) == "\ufffd"
+    assert EXPECTED["lone_surrogate_in_payload"]["crash"] is False
     assert shorten(text, 10)[0].encode("utf-8", "replace")
 
 

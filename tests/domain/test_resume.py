@@ -78,6 +78,7 @@ def test_evidence_about_another_tree_is_no_evidence() -> None:
 def test_results_on_an_old_base_say_nothing_about_the_trunk() -> None:
     assert results_count(INPUTS["base_old"]["base_sha_age_commits"]) is EXPECTED["base_old"]["tests_count"]
     assert results_count(0)
+    assert EXPECTED["base_old"]["then"] == "update base first"
 
 
 TABLE: list[tuple[str, Heads, Comparison]] = [

@@ -1,5 +1,6 @@
 """Which error an answer is. The answers are those public reports name, and GitHub's own documentation."""
 
+import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.github import errors
+from app.github.clock import GitHubClock
 from app.github.errors import (
     Forbidden,
     GitHubError,
@@ -20,6 +22,7 @@ from app.github.errors import (
     error_of,
     graphql_error,
 )
+from app.github.pace import Pace
 
 NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
 CASES = json.loads((Path(__file__).parent.parent / "fixtures" / "rate_limit_answers.json").read_text())
@@ -45,6 +48,17 @@ def test_limits_are_waited_for_and_never_zero_seconds(name: str) -> None:
     assert error.retry_at == NOW + timedelta(seconds=error.wait_s)
 
 
+def test_a_limit_that_names_no_time_is_waited_for_twice_as_long_each_time() -> None:
+    pace, waits = Pace(GitHubClock(), asyncio.sleep), []
+    for _ in range(3):
+        error = judged("no_retry_after")
+        assert isinstance(error, RateLimited)
+        pace.limited("core", error)
+        waits.append(error.wait_s)
+    factor = {"double": 2}[EXPECTED["no_retry_after"]["backoff"]]
+    assert waits == [waits[0], waits[0] * factor, waits[0] * factor**2]
+
+
 def test_a_limit_on_behaviour_is_secondary_and_a_spent_budget_is_not() -> None:
     behaviour, budget = judged("no_retry_after"), judged("reset_in_the_past")
     assert isinstance(behaviour, RateLimited)
@@ -64,6 +78,7 @@ def test_the_hour_ends_when_the_header_says() -> None:
 
 def test_a_missing_permission_is_final_and_no_limit() -> None:
     assert type(judged("permission_403")) is Forbidden
+    assert isinstance(judged("permission_403"), RateLimited) is EXPECTED["permission_403"]["retry"]
 
 
 def test_a_missing_permission_with_the_budget_just_spent_is_still_no_limit() -> None:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import httpx
 import pytest
 
 from app.github.routes import path
@@ -15,6 +16,19 @@ EXPECTED = CASES["expected"]["cases"]
 @pytest.mark.parametrize("name", ["hash", "percent", "slash", "plus_at", "amp_eq", "unicode"])
 def test_a_branch_is_quoted_once_and_its_slashes_stay(name: str) -> None:
     assert path("/git/ref/heads/{+branch}", {"branch": BRANCHES[name]}) == EXPECTED[name]["path"]
+
+
+def test_a_branch_is_deleted_by_its_exact_name() -> None:
+    expected = EXPECTED["delete_is_exact"]
+    asked = "DELETE " + path("/git/refs/heads/{+branch}", {"branch": BRANCHES["delete_is_exact"]})
+    assert asked == expected["request"] != expected["never"]
+
+
+def test_in_a_query_all_of_a_branch_is_quoted() -> None:
+    expected = EXPECTED["query_use"]
+    url = httpx.URL("/pulls", params={"head": f"octo-org:{BRANCHES['query_use']}"})
+    assert expected["where"] == "query value: encode all, slash too"
+    assert str(url) == expected["path"]
 
 
 def test_what_is_not_a_ref_is_one_segment() -> None:

@@ -236,9 +236,15 @@ def test_published_push(case):
     expected = PUSHES["expected"]["cases"][case["name"]]
     if expected["type"] == "tag":
         assert routing == Ignored("a tag")
+        # Of no branch, so no lease is touched and nothing is done.
+        assert (expected["branch"], expected["effects"]) == (None, 0)
     elif expected["type"] == "ignored":
         assert routing == Ignored(expected["reason"])
     else:
+        assert expected["type"] in ("branch_created", "branch_deleted", "branch_updated")
+        if expected["type"] == "branch_deleted":
+            # A key carries no commit: the round reads where the branch stands.
+            assert ("0" * 40 in str(routing)) is expected["fetch_commit"]
         key = "octo-org/demo#42" if expected.get("branch", "ticket/42") == "ticket/42" else "octo-org/demo"
         assert isinstance(routing, Poked)
         assert routing.keys == (key,)

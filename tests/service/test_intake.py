@@ -19,6 +19,10 @@ from app.controller.database import Database
 from app.controller.pokes import PokeStore
 from app.service.intake import LARGEST_BODY, WebhookIntake
 
+REPEATED, TOKENS = (
+    json.loads((Path(__file__).parents[1] / "fixtures" / name).read_text())
+    for name in ("repeated_deliveries.json", "tokens_and_installations.json")
+)
 CASE = json.loads((Path(__file__).parents[1] / "fixtures" / "webhook_signature.json").read_text())
 SECRET = b"test-secret"
 PAYLOAD = {"action": "opened", "issue": {"number": 42}, "repository": {"full_name": "octo-org/demo"}}
@@ -103,6 +107,38 @@ async def test_published_signature(client, case):
             headers.append((name.replace("_", "-").encode(), case[name].encode()))
     answer = await client.post("/webhook", content=base64.b64decode(case["body_base64"]), headers=headers)
     assert answer.status_code == CASE["expected"]["cases"][case["name"]]["http"]
+
+
+async def test_published_delivery_that_comes_again_while_the_first_is_at_work(client, store):
+    case = next(c for c in REPEATED["input"]["cases"] if c["name"] == "while_first_runs")
+    answers = []
+    for sent in case["deliveries"]:
+        body = json.dumps({**PAYLOAD, "comment": {"id": sent["comment_id"], "body": sent["body"]}}).encode()
+        headers = {"X-Hub-Signature-256": signature(body), "X-GitHub-Delivery": sent["guid"]}
+        answers.append((await deliver(client, body, event="issue_comment", **headers)).status_code)
+        await store.take("reader")
+    assert answers == REPEATED["expected"]["cases"]["while_first_runs"]["http"]
+
+
+@pytest.mark.parametrize(
+    ("event", "payload", "says"),
+    [
+        ("installation", {"action": "deleted"}, "the App is uninstalled in this account"),
+        ("installation", {"action": "suspend"}, "the App is suspended in this account"),
+        (
+            "installation_repositories",
+            {"action": "removed", "repositories_removed": [{"id": 1}]},
+            "the App was taken from repositories: 1",
+        ),
+        ("issue_comment", PAYLOAD, "a comment"),
+    ],
+)
+async def test_published_delivery_that_tells_of_an_end_or_comes_after_it(client, event, payload, says):
+    given = next(c for c in TOKENS["input"]["cases"] if c["name"] == "late_event_after_uninstall")
+    body = json.dumps({**payload, "installation": given["installation"]}).encode()
+    answer = await deliver(client, body, event=event, **{"X-Hub-Signature-256": signature(body)})
+    assert answer.status_code == TOKENS["expected"]["cases"]["late_event_after_uninstall"]["http"]
+    assert says in answer.json()["message"]
 
 
 @pytest.mark.parametrize(
