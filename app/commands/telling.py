@@ -12,7 +12,7 @@ _QUIET = re.compile(r"[^ -~]")
 def told(text: str) -> str:
     """One line of text. Commands in code spans stay as they are."""
     parts = _COMMAND.split(text)
-    return "".join(_span(part) if number % 2 else neutralise(part) for number, part in enumerate(parts))
+    return "".join(_span(part) if number % 2 else _plain(part) for number, part in enumerate(parts))
 
 
 def refusal(blocked: Blocked) -> str:
@@ -23,6 +23,12 @@ def refusal(blocked: Blocked) -> str:
 def sentence(text: str) -> str:
     """One sentence of an answer."""
     return _sentence(told(text))
+
+
+def _plain(text: str) -> str:
+    # The blanks towards a code span stay.
+    before, after = (" " if end.isspace() else "" for end in (text[:1], text[-1:]))
+    return f"{before}{inner}{after}" if (inner := neutralise(text)) else before
 
 
 def _span(command: str) -> str:
