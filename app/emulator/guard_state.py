@@ -178,6 +178,19 @@ class QueueEntry:
 
 
 @dataclass(eq=False)
+class Activity:
+    """One move of a branch. ``kind`` is GitHub's ``activity_type``."""
+
+    id: int
+    ref: str
+    before: str
+    after: str
+    kind: str
+    actor: Account
+    at: str
+
+
+@dataclass(eq=False)
 class Guard:
     """Everything that guards the branches of one repository; ``pushers`` tells who put a commit on a branch,
     ``armed`` which pull requests merge by themselves."""
@@ -187,6 +200,7 @@ class Guard:
     queues: dict[str, list[QueueEntry]] = field(default_factory=dict)
     pushers: dict[tuple[str, str], Account] = field(default_factory=dict)
     armed: set[int] = field(default_factory=set)
+    activities: list[Activity] = field(default_factory=list)
 
     @property
     def waits(self) -> bool:

@@ -15,6 +15,7 @@ _STARTS = {
     "workflow_run": 17_200_000_001,
     "account": 1_001,
     "team": 4_200_001,
+    "activity": 23_000_000_001,
     "app": 900_001,
     "hook": 500_000_001,
     "installation": 60_000_001,

@@ -27,6 +27,7 @@ from app.github.pulls import Pulls
 from app.github.queries import Queries
 from app.github.reactions import Reactions
 from app.github.refs import Refs
+from app.github.release_evidence import ReleaseEvidences
 from app.github.release_ruleset import ReleaseRulesets
 from app.github.removal import Removals
 from app.github.smart_http import SmartHttp
@@ -60,6 +61,7 @@ class Repository(
     PolicyHistories,
     PolicyProposals,
     PolicyChecks,
+    ReleaseEvidences,
     ReleaseRulesets,
     Removals,
     SmartHttp,

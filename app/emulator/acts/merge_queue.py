@@ -203,7 +203,7 @@ def _land_group(world: World, repo: Repository, queue: list[QueueEntry], rule: d
             return True
         try:
             _leave(world, entry, "merged", tell_of_ref=False)
-            land(world, entry.pull, entry.base_sha, entry.head_sha, bot)
+            land(world, entry.pull, entry.base_sha, entry.head_sha, bot, by="merge_queue_merge")
         except RefsRefused:
             queue.insert(0, entry)
             entry.pull.queue_entry = entry

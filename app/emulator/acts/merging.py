@@ -73,8 +73,9 @@ def merge(world: World, pull: PullRequest, actor: Actor, order: MergeOrder) -> s
     return tip
 
 
-def land(world: World, pull: PullRequest, base: str, tip: str, actor: Actor) -> None:
-    """Move the base branch from ``base`` to a tip that holds the pull request, and let everything follow.
+def land(world: World, pull: PullRequest, base: str, tip: str, actor: Actor, by: str = "pr_merge") -> None:
+    """Move the base branch from ``base`` to a tip that holds the pull request, and let everything follow; ``by`` is the
+    kind of activity that it is noted as.
 
     Raises :class:`RefsRefused` when the base is no longer there; nothing has changed then.
     """
@@ -82,7 +83,7 @@ def land(world: World, pull: PullRequest, base: str, tip: str, actor: Actor) -> 
     pull.repo.git.update([change])
     pull.base_sha = base
     landed(world, pull, tip, actor)
-    moved(world, pull.repo, [change], actor)
+    moved(world, pull.repo, [change], actor, by=by)
     tell_landed(world, pull, actor)
     if pull.repo.settings.delete_branch_on_merge:
         _delete_head(world, pull, actor)

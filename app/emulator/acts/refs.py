@@ -13,6 +13,7 @@ from app.emulator.acts.events import announce
 from app.emulator.acts.ref_rules import ref_violations
 from app.emulator.acts.rule_sentences import Violations
 from app.emulator.clock import to_stamp
+from app.emulator.guard_state import Activity
 from app.emulator.people import account_of
 from app.emulator.repos import ZERO, GitRepo, RefChange, RefsRefused, TreeEntry, is_ref_name
 from app.emulator.state import Actor, Repository
@@ -91,9 +92,10 @@ def _check_target(git: GitRepo, name: str, old: str, new: str, forced: bool) -> 
         raise RefRefusal("not a fast forward")
 
 
-def moved(world: World, repo: Repository, changes: Sequence[RefChange], actor: Actor) -> None:
+def moved(world: World, repo: Repository, changes: Sequence[RefChange], actor: Actor, *, by: str | None = None) -> None:
     """Tell the world about refs that have moved already. Deletions come last, so that a pull request whose
-    commits reach the base together with the deletion of its branch counts as merged."""
+    commits reach the base together with the deletion of its branch counts as merged. ``by``: what moved them, where it
+    was no push."""
     changes = [c for c in changes if c.old != c.new]
     repo.pushed_at = world.clock.stamp()
     quiet = "refs/tags/" if sum(c.name.startswith("refs/tags/") for c in changes) > _MAX_TAGS else None
@@ -108,6 +110,7 @@ def moved(world: World, repo: Repository, changes: Sequence[RefChange], actor: A
             _announce_ref(world, repo, change.name, old, change.new, actor)
         if change.name.startswith("refs/heads/"):
             branch = change.name.removeprefix("refs/heads/")
+            _note_activity(world, repo, change.name, old, change.new, actor, by)
             if change.new != ZERO:
                 repo.guard.pushers[branch, change.new] = actor.account
                 checks.request_suites(world, repo, branch, change.new, actor)
@@ -116,6 +119,15 @@ def moved(world: World, repo: Repository, changes: Sequence[RefChange], actor: A
             after_push.head_pushed(world, repo, branch, actor)
             if branch == repo.default_branch and ZERO not in (old, change.new):
                 close_by_commits(world, repo, repo.git.log(change.new, f"^{old}"), actor)
+
+
+def _note_activity(world: World, repo: Repository, name: str, old: str, new: str, actor: Actor, by: str | None) -> None:
+    kind = "branch_creation" if old == ZERO else "branch_deletion" if new == ZERO else by
+    if kind is None:
+        kind = "push" if repo.git.is_ancestor(old, new) else "force_push"
+    number = world.ids.next("activity")
+    noted = Activity(number, name, old, new, kind, actor.account, world.clock.stamp())
+    repo.guard.activities.append(noted)
 
 
 def _announce_push(world: World, repo: Repository, name: str, old: str, new: str, actor: Actor) -> None:

@@ -2,6 +2,7 @@
 
 from app.emulator.rest import (
     actions,
+    activity,
     app_hook,
     apps,
     assignees,
@@ -40,6 +41,7 @@ from app.emulator.rest.table import routes
 
 __all__ = [
     "actions",
+    "activity",
     "app_hook",
     "apps",
     "assignees",
