@@ -15,10 +15,10 @@ from app.domain.record import Rebuilt, Round
 
 SCHEMA = 1
 MAX_BYTES = 48 * 1024
-KEPT_MERGED = 20
-KEPT_INCIDENTS = 20
-KEPT_VOIDED = 20
-MOST_STANDING = 20
+KEPT_MERGED = 10
+KEPT_INCIDENTS = 10
+KEPT_VOIDED = 10
+MOST_STANDING = 15
 """Receipts that may stand at once: one for each account and commit."""
 MOST_GIVEN_UP = 20
 

@@ -134,7 +134,9 @@ def merge(g: ReleaseGrounds, *, id: str, by: Person) -> HeardRelease | Blocked:
     answer = f"{words} once this has passed: {way.reason}" if isinstance(way, InTheWay) else f"{words} now"
     if before is not None and (before.pull, before.head_sha) == (asked.pull, asked.head_sha):
         return HeardRelease(g.record, answer)
-    after = g.record.model_copy(update={"asked": asked})
+    # What GitHub refused before is asked for again at once: a person may have put right what its words named.
+    left = tuple(p for p in g.record.open if not (p.kind == "release_merge" and p.state == "blocked"))
+    after = g.record.model_copy(update={"asked": asked, "open": left})
     return HeardRelease(after, answer, f"asked to merge {pull.head_sha[:12]}, by {by.login}")
 
 
