@@ -1,11 +1,12 @@
 """Step 5 and criterion 5 of a recovery: the release branch's difference to the base of releases, and its Draft PR.
 
-Read only. Without a difference no PR is needed; with the first one a PR must exist. Nothing here merges a release, and
-nothing that is read here permits anybody to.
+Read only. Without a difference no PR is needed; with the first one a PR must exist, which the App opens and keeps in the
+release's own round (`release_decide.py`). Nothing here merges a release, and nothing that is read here permits anybody to.
 """
 
 from typing import Any
 
+from app.domain.policy import Mode
 from app.domain.recovery_view import Found, RecoveryView, Verdict
 from app.domain.surroundings import OtherPull
 
@@ -47,14 +48,20 @@ def judged(view: RecoveryView) -> Verdict:
     pulls = _pulls(view)
     queued = [p for p in pulls if p.auto_merge]
     if queued:
-        return False, f"release PR #{queued[0].number} would merge by itself: auto-merge is on; a person turns it off"
+        off = "the App turns it off, unless its commit is authorized" if _writes(view) else "a person turns it off"
+        return False, f"release PR #{queued[0].number} would merge by itself: auto-merge is on; {off}"
     if _no_difference(view):
         return True, f"{work.trunk} brings no file over {base}, so no release PR is needed"
     if not pulls:
-        return False, f"{work.trunk} is {over.ahead} commits over {base} and has no release PR; a person opens a draft"
+        who = "the App opens its draft" if _writes(view) else "a person opens a draft"
+        return False, f"{work.trunk} is {over.ahead} commits over {base} and has no release PR; {who}"
     pull = pulls[0]
-    kind = "draft" if pull.is_draft else "ready, and merged only by a person"
+    kind = "draft" if pull.is_draft else "ready, and merged only at a person's word for exactly its commit"
     return True, f"{work.trunk} is {over.ahead} commits over {base}; release PR #{pull.number} is open ({kind})"
+
+
+def _writes(view: RecoveryView) -> bool:
+    return view.policy is not None and view.policy.mode is not Mode.OBSERVE
 
 
 def _no_difference(view: RecoveryView) -> bool:
