@@ -68,7 +68,7 @@ def not_permitted(role: Role, person: Person, verb: str, needs: Permission) -> B
     if role.is_at_least(level):
         return None
     held = "no role" if role.level == "none" else f"the role {role.role}"
-    reason = f"{person.login} has {held} in this repository, and `/recovery {verb}` needs {level}"
+    reason = f"GitHub gives {person.login} {held} in this repository, and `/recovery {verb}` needs {level}"
     remedy = f"somebody with {level} or more can say it; an administrator of the repository gives that role"
     return Blocked(Code.FORBIDDEN, reason, remedy)
 

@@ -31,6 +31,7 @@ class Replica:
     """One service: its database, its controller with ears, its webhook. Its loop stands still: a test turns it."""
 
     def __init__(self, world: "SpokenWorld", file: Path, transport: httpx.AsyncBaseTransport | None) -> None:
+        self.world = world
         self.controller: Controller = world.controller(database_file=file, transport=transport)
         self.github, self.database = world._opened[-1]
         self.pokes: PokeStore = world.pokes
@@ -84,6 +85,11 @@ class Replica:
             await self.pokes.settle(poke, again_at)
             heard.append(f"{poke.key} {'later' if again_at else 'over'}")
         return heard
+
+    async def later(self, seconds: float) -> None:
+        """Time goes by, and the service learns of it as it does: from an answer of GitHub's."""
+        self.world.emulator.advance(seconds)
+        await self.github.installations()
 
 
 class _Standing:
@@ -184,4 +190,7 @@ class SpokenWorld(LoopWorld):
 async def ticket(world: SpokenWorld, replica: Replica, *, ready: bool = False) -> Landing:
     """A ticket of the world with published work, its PR shown."""
     begin = Landing.ready if ready else Landing.begun
-    return await begin(world, POLICY.format(mode="full"), replica.controller)
+    made = await begin(world, POLICY.format(mode="full"), replica.controller)
+    # What is said in the second of a push may have been said before it.
+    world.emulator.advance(2)
+    return made
