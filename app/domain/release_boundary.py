@@ -1,7 +1,7 @@
 """Step 5 and criterion 5 of a recovery: the release branch's difference to the base of releases, and its Draft PR.
 
-Read only. Without a difference no PR is needed; with the first one a PR must exist, which the App opens and keeps in the
-release's own round (`release_decide.py`). Nothing here merges a release, and nothing that is read here permits anybody to.
+Read only. Without a difference no PR is needed; with the first one a PR must exist, which the App opens and keeps in
+the release's own round (`release_decide.py`). Nothing here merges a release, and nothing that is read here permits it.
 """
 
 from typing import Any
