@@ -30,7 +30,7 @@ from app.domain.merge_next import (
     TryAgain,
     after_answer,
 )
-from app.domain.merge_text import MergeText, merge_text
+from app.domain.merge_text import merge_text
 from app.domain.pull_class import TicketPull, landable
 from app.domain.record import Merged, Permit
 from app.domain.settling import Declined, Made, NotSent, Result, Unknown
@@ -90,13 +90,14 @@ class Lander:
 
     async def _merge(self, view: View, standing: Standing, permit: Permit, still_ours: StillOurs) -> Result:
         target = permit.target
-        text = _text(view, standing, permit)
-        if target.number is None or target.head_sha is None or target.base is None or text is None:
+        pull = _landable(view, permit)
+        if target.number is None or target.base is None or pull is None or pull.head_sha != target.head_sha:
             return NotSent(permit)
         method = target.method or "merge"
+        text = merge_text(pull, method, standing.record.generation)
         tries = 0
         while True:
-            reply = await view.repo.merge_pull(target.number, target.head_sha, method, text.title, text.message)
+            reply = await view.repo.merge_pull(pull, method, text)
             answer = meaning_of(reply.status, reply.message)
             log.info("merge answered", ticket=str(view.ticket), status=reply.status, meaning=answer.meaning)
             step = after_answer(answer, wanted_sha=target.head_sha, wanted_base=target.base, tries=tries)
@@ -125,7 +126,7 @@ class Lander:
         pull = _landable(view, permit)
         if pull is None or permit.target.head_sha is None:
             return NotSent(permit)
-        answer = await view.repo.enqueue(pull.node_id, permit.target.head_sha)
+        answer = await view.repo.enqueue(pull, permit.target.head_sha)
         if isinstance(answer, Enqueued) or answer.kind is QueueRefusal.ALREADY_QUEUED:
             return Accepted(permit)
         if answer.kind is QueueRefusal.HEAD_MOVED:
@@ -211,10 +212,3 @@ def _landable(view: View, permit: Permit) -> TicketPull | None:
         return None
     found = landable(pull, record, view.observation, policy)
     return found if isinstance(found, TicketPull) else None
-
-
-def _text(view: View, standing: Standing, permit: Permit) -> MergeText | None:
-    pull = _landable(view, permit)
-    if pull is None or pull.head_sha != permit.target.head_sha:
-        return None
-    return merge_text(pull, permit.target.method or "merge", standing.record.generation)

@@ -6,7 +6,9 @@ from enum import StrEnum
 from pydantic import Field
 
 from app.domain.landing_evidence import Method
+from app.domain.merge_text import MergeText
 from app.domain.model import Message
+from app.domain.pull_class import TicketPull
 from app.github.branch_rules import GuardedBranches
 from app.github.errors import (
     Conflict,
@@ -112,8 +114,9 @@ class UpdateRefused:
 class Merging(GuardedBranches):
     """Landing a pull request."""
 
-    async def merge_pull(self, number: int, head_sha: str, method: Method, title: str, message: str) -> MergeReply:
-        """Merge, if the head is still `head_sha`. A native stack's pull request, which GitHub merges only later, is
+    async def merge_pull(self, pull: TicketPull, method: Method, text: MergeText) -> MergeReply:
+        """Merge a ticket's pull request, if its head is still the one that was seen. No other kind of pull request can
+        be given here. A native stack's pull request, which GitHub merges only later, is
         asked for that way and waited for, ten seconds at most; GitHub then merges those below it too.
 
         Refusals are values; Moved, Suspended and RateLimited are raised, and then nothing was done. Done but not heard:
@@ -121,28 +124,33 @@ class Merging(GuardedBranches):
         `not mergeable`. Lease gone: the permit is for this head and base, and a takeover ends it before (R11); GitHub
         refuses every other head.
         """
-        fields = {"sha": head_sha, "merge_method": method, "commit_title": title, "commit_message": message}
+        fields = {
+            "sha": pull.head_sha,
+            "merge_method": method,
+            "commit_title": text.title,
+            "commit_message": text.message,
+        }
         try:
-            answer = await self.session.write("PUT", _MERGE, self._at(number=number), fields)
+            answer = await self.session.write("PUT", _MERGE, self._at(number=pull.number), fields)
         except Unanswered as e:
             return MergeReply(None, e.message)
         except (Conflict, Forbidden, MethodNotAllowed, NotFound, Validation) as e:
             # What was refused may be refused by a rule that was not there when the rules were read.
             self.forget_branch_rules()
-            return await self._merge_later(number, fields) if _only_later(e) else _refused(e)
+            return await self._merge_later(pull.number, fields) if _only_later(e) else _refused(e)
         done = _Merged.model_validate(answer.body if isinstance(answer.body, dict) else {})
         return MergeReply(answer.status, done.message, done.sha) if done.merged else MergeReply(None, done.message)
 
-    async def enqueue(self, node_id: str, head_sha: str) -> Enqueued | QueueRefused:
-        """Put a pull request into its base's merge queue, if the head is still `head_sha`. GitHub does it now or not at
-        all, never "when it is ready".
+    async def enqueue(self, pull: TicketPull, head_sha: str) -> Enqueued | QueueRefused:
+        """Put a ticket's pull request into its base's merge queue, if the head is still `head_sha`. GitHub does it now
+        or not at all, never "when it is ready".
 
         Raises Unanswered where it may stand in the queue now, and other GitHubErrors. Done but not heard: the pull
         request shows it, and asking again is ALREADY_QUEUED. Two of us: the same. Lease gone: a push or a takeover's
         fence takes it out of the queue, for GitHub drops an entry whose head moves.
         """
         try:
-            answer = await self.session.mutate("Enqueue", _ENQUEUE, {"id": node_id, "head": head_sha})
+            answer = await self.session.mutate("Enqueue", _ENQUEUE, {"id": pull.node_id, "head": head_sha})
         except (GraphQLFailed, Forbidden, NotFound) as e:
             return QueueRefused(_why_not_queued(e), e.message)
         call = Call("POST", "Enqueue", kind="graphql", writes=True)

@@ -10,6 +10,7 @@ from app.github.evidence import Evidence
 from app.github.guarded_pulls import GuardedPulls
 from app.github.head_times import HeadTimes
 from app.github.history import Histories
+from app.github.incident_issues import IncidentIssues
 from app.github.issues import Issues
 from app.github.landing_evidence import LandingEvidences
 from app.github.merged_pulls import MergedPulls
@@ -29,6 +30,7 @@ from app.github.reactions import Reactions
 from app.github.refs import Refs
 from app.github.release_evidence import ReleaseEvidences
 from app.github.release_ruleset import ReleaseRulesets
+from app.github.release_writes import ReleaseWrites
 from app.github.removal import Removals
 from app.github.smart_http import SmartHttp
 from app.github.ticket_clues import TicketClues
@@ -54,6 +56,7 @@ class Repository(
     Reactions,
     Permissions,
     Issues,
+    IncidentIssues,
     Checks,
     Evidence,
     GuardedPulls,
@@ -63,6 +66,7 @@ class Repository(
     PolicyChecks,
     ReleaseEvidences,
     ReleaseRulesets,
+    ReleaseWrites,
     Removals,
     SmartHttp,
     TicketClues,

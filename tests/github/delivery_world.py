@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import httpx
 
+from app.domain.pull_class import TicketPull
 from app.emulator.inprocess import URL, InProcess
 from app.github.client import GitHub
 from app.github.repository import Repository
@@ -23,6 +24,23 @@ PERMISSIONS = {
     "merge_queues": "write",
     "organization_projects": "write",
 }
+
+
+def as_ticket(pull: dict[str, Any], sha: str | None = None) -> TicketPull:
+    """A pull request as `landable` gives it, without the look that it judges by; `sha` for another head."""
+    made = object.__new__(TicketPull)
+    fields = {
+        "number": pull["number"],
+        "node_id": pull["node_id"],
+        "head": pull["head"]["ref"],
+        "head_sha": sha or pull["head"]["sha"],
+        "base": pull["base"]["ref"],
+        "is_draft": pull["draft"],
+        "ticket": 1,
+    }
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 class DeliveryWorld:

@@ -7,9 +7,10 @@ from typing import Any
 import httpx
 import pytest
 import respx
-from delivery_world import NAME, DeliveryWorld
+from delivery_world import NAME, DeliveryWorld, as_ticket
 
 from app.domain.merge_answer import Meaning, meaning_of
+from app.domain.merge_text import MergeText
 from app.github.merging import (
     Enqueued,
     MergeReply,
@@ -39,6 +40,14 @@ CHECK = {
     "parameters": {"required_status_checks": [{"context": "build"}], "strict_required_status_checks_policy": False},
 }
 
+SEEN = {
+    "number": 7,
+    "node_id": "PR_7",
+    "head": {"ref": "ticket/42", "sha": "c" * 40},
+    "base": {"ref": "release-1"},
+    "draft": False,
+}
+
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[DeliveryWorld]:
@@ -47,9 +56,8 @@ async def world(tmp_path: Path) -> AsyncIterator[DeliveryWorld]:
 
 
 async def merge(world: DeliveryWorld, pull: dict[str, Any], sha: str | None = None) -> MergeReply:
-    return await world.repository.merge_pull(
-        pull["number"], sha or pull["head"]["sha"], "merge", f"Ticket 42 (#{pull['number']})", "Landed."
-    )
+    text = MergeText(f"Ticket 42 (#{pull['number']})", "Landed.")
+    return await world.repository.merge_pull(as_ticket(pull, sha), "merge", text)
 
 
 async def test_a_merge_for_exactly_this_head(world: DeliveryWorld) -> None:
@@ -90,16 +98,16 @@ async def test_a_merge_that_is_not_heard_of_is_unknown(world: DeliveryWorld, fau
 
 async def test_the_queue_takes_it_or_says_why_not(world: DeliveryWorld) -> None:
     pull = await world.pull()
-    refused = await world.repository.enqueue(pull["node_id"], pull["head"]["sha"])
+    refused = await world.repository.enqueue(as_ticket(pull), pull["head"]["sha"])
     assert isinstance(refused, QueueRefused)
     assert refused.kind is QueueRefusal.NO_QUEUE
     await world.rules(QUEUE, CHECK)
     await world.report(pull["head"]["sha"], "build")
-    moved = await world.repository.enqueue(pull["node_id"], "1" * 40)
+    moved = await world.repository.enqueue(as_ticket(pull), "1" * 40)
     assert isinstance(moved, QueueRefused)
     assert moved.kind is QueueRefusal.HEAD_MOVED
-    assert isinstance(await world.repository.enqueue(pull["node_id"], pull["head"]["sha"]), Enqueued)
-    again = await world.repository.enqueue(pull["node_id"], pull["head"]["sha"])
+    assert isinstance(await world.repository.enqueue(as_ticket(pull), pull["head"]["sha"]), Enqueued)
+    again = await world.repository.enqueue(as_ticket(pull), pull["head"]["sha"])
     assert isinstance(again, QueueRefused)
     assert again.kind is QueueRefusal.ALREADY_QUEUED
     seen = await world.repository.landing_evidence(pull["number"], pull["head"]["sha"], "release-1", "main")
@@ -199,7 +207,7 @@ async def test_a_native_stack_is_merged_later_and_waited_for(
     reply: MergeReply,
 ) -> None:
     later = stacked(wire, answer, *looks)
-    assert await repository.merge_pull(7, "c" * 40, "merge", "Ticket 42", "Landed.") == reply
+    assert await repository.merge_pull(as_ticket(SEEN), "merge", MergeText("Ticket 42", "Landed.")) == reply
     (sent,) = later.calls
     assert b'"sha":"cccccccccc' in sent.request.content
     assert b'"merge_action":"direct_merge"' in sent.request.content

@@ -54,6 +54,10 @@ CLASSES = {
     "change_ruleset": ("P", "`guard_of_base`"),
     "delete_ruleset": ("P", "`guards`"),
     "retire_check_run": ("P", "`own_on_commit`"),
+    "merge_release": ("M", "`pull_now`"),
+    "stop_auto_merge": ("P", "`release_observation`"),
+    "edit_text": ("P", "`release_observation`"),
+    "open_issue": ("C", "`own_issues`"),
     "react": ("P", "`own_reactions`"),
     "unreact": ("P", "`own_reactions`"),
 }
