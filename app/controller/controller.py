@@ -36,6 +36,8 @@ from app.controller.policy_checks import PolicyShowing
 from app.controller.probing import Prober
 from app.controller.project import Projector
 from app.controller.rebuilding import Rebuilding
+from app.controller.release_hearing import DoneRelease, ReleaseWord
+from app.controller.releases import Releases
 from app.controller.reporting import Reporter
 from app.controller.round import Rounds
 from app.controller.said_on import SaidOns
@@ -61,9 +63,11 @@ from app.domain.brief import Brief
 from app.domain.child_api import NamedChildRequest, RespawnRequest, ResultRequest, SpawnRequest
 from app.domain.effect_api import EffectDispatch, EffectIntent, EffectList, EffectLook, EffectOutcome
 from app.domain.effect_state import EffectState
-from app.domain.keys import TicketKey
+from app.domain.keys import TicketKey, TrunkKey
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.rebuild import Rebuild
+from app.domain.release_record import Person, Source
+from app.domain.release_verbs import ReleaseVerb
 from app.domain.shown_child import Children
 from app.domain.ticket_id import TicketId, number_of
 from app.domain.token import Claims
@@ -106,7 +110,8 @@ class Controller:
     ) -> None:
         authors = Authors(boot_id)
         heartbeats = Heartbeats(database, clock)
-        witnessing = Witnessing(Witnesses(database), keys)
+        witnesses = Witnesses(database)
+        witnessing = Witnessing(witnesses, keys)
         projector = Projector(keys)
         journal = Journal(witnessing)
         actor = Actor(projector, Lander(pokes))
@@ -123,7 +128,7 @@ class Controller:
         self._effect_decisions = EffectDecisions(self._views, journal)
         self._effecting = Effecting(self._views, self._holding, Prober(http_get or HttpGet()))
         self._parenting = Parenting(self._views, self._holding, pokes)
-        others = Others(self._views)
+        others = Others(self._views, pokes)
         turns = Turns(database, pokes)
         rounds = Rounds(
             self._views, journal, actor, projector, reporter, authors, self._effecting, fencing, pokes, others, turns
@@ -134,7 +139,8 @@ class Controller:
         self._sweeper = Sweeper(github, self._views, pokes, discovering, SweepMarks(database))
         self._stops = stops or Stops(database, writes=writes)
         policy = PolicyShowing(self._views)
-        self._loop = Loop(rounds, self._sweeper, policy, pokes, clock, self._stops, workers)
+        self._releases = Releases(self._views, keys, witnesses, authors, pokes, clock)
+        self._loop = Loop(rounds, self._sweeper, policy, self._releases, pokes, clock, self._stops, workers)
         self._said_ons = SaidOns(self._views)
 
     def lend(self, ears: Ears) -> None:
@@ -354,6 +360,35 @@ class Controller:
                     if not dry_run:
                         await self._pokes.poke(str(TicketKey(f"{owner}/{name}", ticket)))
 
+    async def hear_release(
+        self,
+        owner: str,
+        name: str,
+        pull: int,
+        *,
+        id: str,
+        verb: str,
+        by: Person,
+        rule: ReleaseVerb,
+        source: Source | None = None,
+        dry_run: bool = False,
+    ) -> DoneRelease:
+        """Carry out what a person says on the PR of a release. `source`: the comment in which it stands, which is read
+        again before it is judged. With `dry_run` nothing is written. Raises Refused with what stands in the way,
+        GitHubError.
+        """
+        if not dry_run:
+            self._require_writes()
+        with counting("command"):
+            return await self._releases.hear(
+                owner, name, pull, ReleaseWord(id, verb, by, rule, source), dry_run=dry_run
+            )
+
+    async def release_status(self, owner: str, name: str, pull: int) -> str:
+        """How a release stands, in Markdown. Writes nothing. Raises Refused, GitHubError."""
+        with counting("command"):
+            return await self._releases.status(owner, name, pull)
+
     async def start_up(self) -> None:
         """Poke every ticket in progress, whatever events were lost. Failures are logged; the sweep comes again."""
         try:
@@ -363,9 +398,9 @@ class Controller:
         else:
             log.info("start-up sweep", poked=poked)
 
-    async def round(self, key: TicketKey) -> Ended:
+    async def round(self, key: TicketKey | TrunkKey) -> Ended:
         """Run one key's round now, as a worker of the loop would. Raises GitHubError."""
-        return await self._rounds.run(key)
+        return await (self._releases.round(key) if isinstance(key, TrunkKey) else self._rounds.run(key))
 
     async def look_at_repository(self, owner: str, name: str) -> Ended:
         """Run a repository's own key now, as a worker of the loop would. Raises GitHubError."""

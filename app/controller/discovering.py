@@ -94,7 +94,7 @@ class Discovering:
         if found is None:
             return 0
         poked, pulls, ground, policy, newest = found
-        if self._others.unanswered(repo, pulls, ground, policy) or self._others.untold(repo, pulls, ground):
+        if self._others.unanswered(repo, pulls, ground, policy):
             await self._pokes.poke(str(RepositoryKey(repo.full_name)))
         elif newest is not None:
             self._memory(repo).since = newest

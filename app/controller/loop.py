@@ -16,6 +16,7 @@ from app.controller.clock import Clock
 from app.controller.ears import Ears
 from app.controller.pokes import Extension, First, Poke, PokeStore
 from app.controller.policy_checks import PolicyShowing
+from app.controller.releases import Releases
 from app.controller.round import Rounds
 from app.controller.stops import Stops
 from app.controller.sweep import Sweeper
@@ -61,6 +62,7 @@ class Loop:
         rounds: Rounds,
         sweeper: Sweeper,
         policy: PolicyShowing,
+        releases: Releases,
         pokes: PokeStore,
         clock: Clock,
         stops: Stops,
@@ -72,6 +74,7 @@ class Loop:
         self._clock = clock
         self._stops = stops
         self._policy = policy
+        self._releases = releases
         self._workers = workers
         self._ears: Ears | None = None
         self._failures: dict[str, int] = {}
@@ -166,7 +169,7 @@ class Loop:
             with counting("sweep"):
                 poked = await self._sweeper.sweep_installation(key.id)
             return Ended(None, f"{poked} tickets in progress were poked")
-        return Ended(None, "trunks have no rules of their own yet")
+        return await self._releases.round(key)
 
     async def look_at_repository(self, owner: str, name: str) -> Ended:
         """What belongs to no single ticket of a repository, and what no event told of its tickets. Raises
@@ -175,6 +178,7 @@ class Loop:
         with counting("sweep"):
             ended = await self._sweeper.bring_right(owner, name)
             await self._policy.bring_right(owner, name)
+            await self._releases.guard_all(owner, name)
             return ended
 
     async def _extend(self, poke: Poke) -> None:

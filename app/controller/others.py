@@ -16,18 +16,20 @@ from datetime import timedelta
 
 import structlog
 
+from app.controller.pokes import PokeStore
 from app.controller.turn import Ended
 from app.controller.view import NoIssue, View, Views
 from app.domain.branches import owner_of_branch
 from app.domain.enrolment import Enrolled, enrolment
 from app.domain.external_id import parse
 from app.domain.fencing import is_passive
-from app.domain.handoff_marker import HANDOFF, report_marker, ticket_of_comment
+from app.domain.handoff_marker import HANDOFF, ticket_of_comment
+from app.domain.keys import RepositoryKey, TrunkKey, is_trunk_name
 from app.domain.others_check import OTHERS_ID, Answer, OpenPull, answers
-from app.domain.others_report import auto_merge_edge, auto_merge_report
 from app.domain.policy import Policy
-from app.domain.pull_class import Ground, PullClass, class_of, ground_of
+from app.domain.pull_class import Ground, ground_of
 from app.domain.ticket_id import TicketId, number_of
+from app.domain.trunks import is_trunk
 from app.github.checks import CheckRunWrite
 from app.github.errors import NotFound, Validation
 from app.github.repository import Repository
@@ -44,8 +46,9 @@ log = structlog.get_logger()
 class Others:
     """Answers for pull requests of nobody. Remembers what it answered; losing that costs one look for each."""
 
-    def __init__(self, views: Views) -> None:
+    def __init__(self, views: Views, pokes: PokeStore) -> None:
         self._views = views
+        self._pokes = pokes
         self._done: OrderedDict[tuple[int, str], str] = OrderedDict()
 
     async def one(self, view: View, policy: Policy) -> Ended:
@@ -54,6 +57,7 @@ class Others:
         ground = ground_of(view.observation, policy)
         if not pulls:
             return Ended(None, "not a ticket: the pull request is not open")
+        await self._pokes.poke(*_keys_of_releases(view.repo.full_name, pulls, ground))
         for pull in pulls:
             if await self._is_a_tickets(view, pull, policy):
                 return Ended(None, f"not a ticket by itself: #{pull.number} comes from a ticket's branch")
@@ -75,9 +79,6 @@ class Others:
             # Asked once: who cannot be answered must not take the turn of those who can.
             self._remember(repo, answer.head_sha, _said(answer))
             log.info("head left to its ticket", repository=repo.full_name, pulls=answer.numbers, ticket=str(owner))
-        queued = [p for p in pulls if self._is_queued_release(p, ground)]
-        for pull in queued:
-            await self._tell_queued(repo, pull)
         if len(wanted) > MOST_ANSWERED:
             again_at = self._views.now() + AFTER_SOME
             return Ended(again_at, f"{len(wanted) - MOST_ANSWERED} more heads are to be answered")
@@ -91,10 +92,6 @@ class Others:
         """What is still to be written for these pull requests."""
         wanted = answers(pulls, ground, policy)
         return tuple(a for a in wanted if self._done.get((repo.id, a.head_sha)) != _said(a))
-
-    def untold(self, repo: Repository, pulls: Sequence[OpenPull], ground: Ground) -> bool:
-        """Whether a release that would merge by itself was not told of yet."""
-        return any(self._is_queued_release(p, ground) and not self._was_told(repo, p) for p in pulls)
 
     async def _is_a_tickets(self, view: View, pull: OpenPull, policy: Policy) -> bool:
         owner = owner_of_branch(pull.refs.head) if pull.refs.own else None
@@ -169,25 +166,21 @@ class Others:
             return None
         return 0 if (newest.conclusion, newest.title) == (answer.conclusion, answer.title) else newest.id
 
-    def _is_queued_release(self, pull: OpenPull, ground: Ground) -> bool:
-        return pull.queued_at is not None and class_of(pull.refs, ground).kind is PullClass.RELEASE
-
-    def _was_told(self, repo: Repository, pull: OpenPull) -> bool:
-        return (repo.id, f"{pull.number} {pull.queued_at}") in self._done
-
-    async def _tell_queued(self, repo: Repository, pull: OpenPull) -> None:
-        edge = auto_merge_edge(pull.queued_at or "")
-        if self._was_told(repo, pull):
-            return
-        if not await repo.find_comments(pull.number, report_marker(pull.number, edge)):
-            await repo.create_comment(pull.number, auto_merge_report(pull.number, edge, pull.refs))
-        self._remember(repo, f"{pull.number} {pull.queued_at}", "told")
-
     def _remember(self, repo: Repository, about: str, said: str) -> None:
         self._done[repo.id, about] = said
         self._done.move_to_end((repo.id, about))
         while len(self._done) > _KEPT:
             self._done.popitem(last=False)
+
+
+def _keys_of_releases(full_name: str, pulls: Sequence[OpenPull], ground: Ground) -> list[str]:
+    """What else is to be looked at because of these: releases that they may bring, and the guard on what goes where
+    releases go.
+    """
+    trunks = {p.refs.head for p in pulls if p.refs.own and is_trunk(p.refs.head, ground.trunks, ground.default_branch)}
+    keys = [str(TrunkKey(full_name, name)) for name in sorted(trunks) if is_trunk_name(name)]
+    goes_there = any(p.refs.base == ground.into and p.refs.head not in trunks for p in pulls)
+    return [*keys, *([str(RepositoryKey(full_name))] if goes_there else [])]
 
 
 def _said(answer: Answer) -> str:

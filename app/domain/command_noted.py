@@ -3,15 +3,17 @@ ownership protocol, R16).
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from app.domain.model import Instant, Stored
 from app.domain.record import Record
+from app.domain.release_record import ReleaseRecord
 
 KEPT = 16
 """Commands that are remembered. One older than three days is never heard again."""
+R = TypeVar("R", Record, ReleaseRecord)
 
 
 class Command(Stored):
@@ -26,7 +28,7 @@ class Command(Stored):
     answer: str
 
 
-def known(record: Record, id: str) -> Command | None:
+def known(record: Record | ReleaseRecord, id: str) -> Command | None:
     """The command of this id, if the record remembers it."""
     found = next((entry for entry in record.commands if entry.get("id") == id), None)
     try:
@@ -35,7 +37,7 @@ def known(record: Record, id: str) -> Command | None:
         return None
 
 
-def noted(record: Record, command: Command) -> Record:
+def noted(record: R, command: Command) -> R:
     """The record that remembers one more command."""
     kept: list[dict[str, Any]] = [*record.commands, command.model_dump(mode="json")]
     return record.model_copy(update={"commands": tuple(kept[-KEPT:])})
