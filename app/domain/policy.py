@@ -98,7 +98,7 @@ class ReleasePolicy(_Part):
     authorizers: tuple[Authorizer, ...] = Field(
         default=("permission:maintain",),
         max_length=MAX_AUTHORIZERS,
-        description="accounts, teams (@organization/team) or a level that may authorize a release; an empty list: nobody",
+        description="accounts, teams (@organization/team) or a level that may authorize; an empty list: nobody",
     )
     approvals: Annotated[int, Bounds(1, 5)] = Field(
         default=1, description="how many persons have to authorize the same commit"
