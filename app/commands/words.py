@@ -7,7 +7,6 @@ from app.commands.verb import Said
 from app.domain.effect import EFFECT_KEY
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.ticket_id import TicketId, number_of, ticket_id
-from app.domain.told_commands import of
 
 _TICKET = re.compile(r"#(?P<numbered>[1-9][0-9]{0,9}(?:\.[a-z0-9-]+)?)|(?P<child>[1-9][0-9]{0,9}\.[a-z0-9-]+)")
 _SHA = re.compile(r"[0-9a-f]{40}")
@@ -45,14 +44,9 @@ def no_words(words: tuple[str, ...], verb: str) -> None:
         refuse(f"`/recovery {verb}` takes no words after it", f"write `/recovery {verb}` alone on its line")
 
 
-def whole_sha(words: tuple[str, ...], verb: str, ticket: TicketId | None, head: str | None) -> str:
-    """The one commit that a command names, by all its characters. Raises Refused with the command to copy."""
-    if len(words) == 1 and _SHA.fullmatch(words[0].lower()):
-        return words[0].lower()
-    about = of(ticket) if ticket is not None else ""
-    example = f"`/recovery {verb}{about} {head or 'SHA'}`"
-    what = "one commit by all 40 characters of its id"
-    refuse(f"`/recovery {verb}` names {what}", f"look at that commit, then say {example}")
+def as_whole_sha(words: tuple[str, ...]) -> str | None:
+    """The one commit that words name by all its characters; None where they do anything else."""
+    return words[0].lower() if len(words) == 1 and _SHA.fullmatch(words[0].lower()) else None
 
 
 def effect_key(word: str) -> str:

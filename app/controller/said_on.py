@@ -81,14 +81,15 @@ class SaidOns:
     async def head_when_said(self, on: SaidOn, pull: Pull, said_at: datetime) -> str | None:
         """The head of a PR, where it certainly was the head when something was said.
 
-        GitHub makes a check-suite at every push; one that is younger than the word belongs to a later push.
+        GitHub makes a check-suite at every push; one that is younger than the word belongs to a later push. One of the
+        same second may: GitHub tells whole seconds.
         """
         if pull.state != "OPEN":
             return None
         since = await on.repo.known_since(pull.head_sha)
         if since is None:
             return pull.head_sha if on.seen.now - said_at <= timedelta(seconds=SOON_S) else None
-        return pull.head_sha if since <= said_at else None
+        return pull.head_sha if since < said_at else None
 
     async def generation(self, on: SaidOn, ticket: TicketId) -> int | None:
         """The ticket's present generation; None where no ledger of it can be read."""

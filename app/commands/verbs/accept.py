@@ -2,9 +2,10 @@
 
 from functools import partial
 
+from app.commands.heads import commit_named
 from app.commands.telling import sentence
 from app.commands.verb import ON_TICKETS, Actions, Answered, Permission, Said, Verb
-from app.commands.words import ticket_and_words, whole_sha
+from app.commands.words import ticket_and_words
 from app.controller.person_commands import Word
 from app.domain import person_verbs
 
@@ -20,7 +21,7 @@ class Accept:
 
     async def carry_out(self, said: Said, act: Actions) -> Answered:
         ticket, words = ticket_and_words(said, at_least=1)
-        sha = whole_sha(words, self.name, ticket, said.head_sha)
+        sha = await commit_named(said, ticket, words, act)
         rule = partial(person_verbs.accept, by=said.by.login, sha=sha)
         word = Word(id=said.id, verb="accept", by=said.by.login, rule=rule)
         done = await act.hear(said.owner, said.name, ticket, word)

@@ -4,7 +4,7 @@ from functools import partial
 
 from app.commands.telling import sentence
 from app.commands.verb import ON_RELEASES, Actions, Answered, Permission, Said, Verb
-from app.commands.words import refuse, whole_sha
+from app.commands.words import as_whole_sha, refuse
 from app.domain import release_verbs
 
 
@@ -18,10 +18,13 @@ class AuthorizeRelease:
     late_ok = False
 
     async def carry_out(self, said: Said, act: Actions) -> Answered:
-        sha = whole_sha(said.command.args, self.name, None, said.head_sha)
+        sha = as_whole_sha(said.command.args)
         if said.source is None:
-            refuse("a release is authorized in a comment", f"say `/recovery authorize-release {sha}`")
-        rule = partial(release_verbs.authorize, by=said.by, sha=sha, source=said.source)
+            refuse("a release is authorized in a comment", "say `/recovery authorize-release SHA` on the release PR")
+        if sha is None and said.head_sha is not None:
+            remedy = f"look at that commit, then say `/recovery authorize-release {said.head_sha}`"
+            refuse("a release is authorized by all 40 characters of its commit", remedy)
+        rule = partial(release_verbs.authorize, by=said.by, sha=sha or "", source=said.source)
         heard = await act.hear_release(
             said.owner,
             said.name,
