@@ -109,6 +109,10 @@ class GitReader:
         records = self._records([c.sha for c in commits])
         return [LedgerCommit(c, r) for c, r in zip(commits, records, strict=True)]
 
+    def record(self, sha: str) -> dict[str, Any]:
+        """The record in one ledger commit."""
+        return self._records([sha])[0]
+
     def is_ancestor(self, older: str, newer: str) -> bool:
         done = subprocess.run(
             ["git", "-C", str(self._folder), "merge-base", "--is-ancestor", older, newer],

@@ -155,10 +155,16 @@ class Observer:
         """The App's comments on an Issue or pull request, oldest first."""
         return [c for c in self.repository.get_issue(number).get_comments() if c.user and c.user.login == app.login]
 
-    def check_runs(self, sha: str, app: AppIdentity) -> list[CheckRun]:
-        """The App's check-runs on a commit, every one of them."""
+    def check_runs(self, sha: str, app: AppIdentity, name: str = CHECK_NAME) -> list[CheckRun]:
+        """The App's check-runs of a name on a commit, every one of them."""
         runs = self.repository.get_commit(sha).get_check_runs(filter="all")
-        return [r for r in runs if r.name == CHECK_NAME and r.app is not None and r.app.id == app.id]
+        return [r for r in runs if r.name == name and r.app is not None and r.app.id == app.id]
+
+    def rules(self, branch: str) -> list[dict[str, Any]]:
+        """The rules that GitHub enforces on a branch now."""
+        repository = self.repository
+        _, found = repository.requester.requestJsonAndCheck("GET", f"{repository.url}/rules/branches/{branch}")
+        return list(found)
 
 
 def checkpoint_in(text: str | None) -> dict[str, Any]:

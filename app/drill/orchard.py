@@ -5,6 +5,7 @@ from app.drill.proofs_of_landing import CI
 SECOND_TITLE = "Press the cider"
 SECOND_BODY = "- [ ] Wash the press\n- [ ] Press the apples\n"
 SECOND_WORK = {"work/step-cider.txt": "Wash the press\nfinished\n"}
+LATE_WORK = {"work/step-late.txt": "Sweep the yard\nfinished\n"}
 POLICY_TEXT = """\
 version: 1
 mode: repair
@@ -21,7 +22,6 @@ enroll:
 LANDS = f"""\
 landing:
   checks: [{CI}]
-  unguarded_base: accept
 """
 CHECK_PROGRAM = '''\
 """Every step's file must be whole: a step that was cut off in the middle is no work to build on."""

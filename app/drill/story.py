@@ -1,9 +1,9 @@
 """The story of the demo: an agent dies, a fresh one goes on, the dead one comes back and changes nothing that counts,
-and what is ready lands.
+what is ready lands, and a person's word brings the release.
 
-The chapters up to `ready` are here, those of the zombie in `story_zombie.py`, the delivery in `story_landing.py`. A
-chapter that cannot be proved ends the story, because the next ones would speak of something that did not happen; every
-proof that was not reached is then reported as not proved.
+The chapters up to `ready` are here, those of the zombie in `story_zombie.py`, the delivery in `story_landing.py`, the
+release in `story_release.py`. A chapter that cannot be proved ends the story, because the next ones would speak of
+something that did not happen; every proof that was not reached is then reported as not proved.
 """
 
 import random
@@ -46,6 +46,7 @@ PROOFS = (
     "branch_deleted",
     "ledger_moved_back",
     "missing_pr",
+    "base_guarded",
     "both_ready",
     "landed",
     "issues_closed",

@@ -1,8 +1,8 @@
 """The delivery: a ticket whose pull request is missing gets it, and two ready tickets land and leave nothing behind.
 
 The policy goes from `repair` to `full` before people's eyes: each change is a commit by the repository's owner, and the
-story says what it says. The base of releases is not guarded by the release check here, so the policy has to accept that
-in so many words (`landing.unguarded_base: accept`); otherwise nothing would land.
+story says what it says. The owner also makes the ruleset by which GitHub requires the release check on the base of
+releases; without it nothing would land.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -11,12 +11,14 @@ from pathlib import Path
 
 from app.drill import orchard
 from app.drill import proofs_of_landing as proofs
+from app.drill import proofs_of_release as release
 from app.drill import world as names
+from app.drill.people import Person
 from app.drill.processes import StoryStopped
 from app.drill.proof import Attempt
 from app.drill.proofs_of_work import Place
 from app.drill.story import Story
-from app.drill.world import Person
+from app.drill.story_release import guard_the_base
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,11 @@ class Delivery:
         return place
 
     def until_both_are_ready(self) -> None:
-        """A person puts the frozen ledger back; agents bring both tickets to their end."""
+        """The owner lets the App land; a person puts the frozen ledger back; agents bring both tickets to their end."""
         self._story.telling.chapter("8  Both become ready, and land")
+        self.let_the_app_land()
+        guard_the_base(self._story)
+        self._story.prove("base_guarded", lambda: release.base_guarded(self._observer, self._first))
         self.put_the_ledger_back()
         with ThreadPoolExecutor(2) as at_once:
             list(at_once.map(self._finish, self.works()))
@@ -87,25 +92,26 @@ class Delivery:
         self._story.telling.remark(f"a person who looked puts the ledger of #{self._first.ticket} back: {done.gist}")
 
     def until_both_have_landed(self) -> None:
-        """The policy lets the App land, the required check passes on both heads, and the loop does the rest."""
+        """The required check passes on both heads, and the loop does the rest."""
         observer, places, prove = self._observer, self.places(), self._story.prove
-        since = self.let_them_land()
+        since = self.pass_the_checks()
         prove("landed", lambda: proofs.landed(observer, places, since=since))
         prove("issues_closed", lambda: proofs.issues_closed(observer, places))
         prove("branches_gone", lambda: proofs.branches_gone(observer, places))
         prove("ledgers_done", lambda: proofs.ledgers_done(observer, places))
 
-    def let_them_land(self) -> str:
-        """The policy that lets the App land, and the CI's results on both heads. Where the trunk stood before."""
-        world, telling, observer = self._world, self._story.telling, self._observer
-        since = observer.branch(names.TRUNK)
+    def let_the_app_land(self) -> None:
+        """The policy that lets it."""
         full = orchard.POLICY_TEXT.replace("mode: repair", "mode: full")
-        world.say_policy(full + orchard.ENROLS + orchard.LANDS, "Let ready tickets land")
-        telling.remark(f"the policy now says: mode: full, landing.{{{_in_one_line(orchard.LANDS)}}}")
-        telling.remark("`unguarded_base: accept` because no ruleset guards main here; otherwise nothing would land")
-        heads = [observer.branch(place.branch) for place in self.places()]
-        world.pass_check(*heads)
-        telling.remark(f"{proofs.CI} passes on {' and '.join(head[:12] for head in heads)}")
+        self._world.say_policy(full + orchard.ENROLS + orchard.LANDS, "Let ready tickets land")
+        self._story.telling.remark(f"the policy now says: mode: full, landing.{{{_in_one_line(orchard.LANDS)}}}")
+
+    def pass_the_checks(self) -> str:
+        """The CI's results on both heads. Where the trunk stood before."""
+        since = self._observer.branch(names.TRUNK)
+        heads = [self._observer.branch(place.branch) for place in self.places()]
+        self._world.pass_check(*heads)
+        self._story.telling.remark(f"{proofs.CI} passes on {' and '.join(head[:12] for head in heads)}")
         return since
 
     def _finish(self, work: Work) -> None:

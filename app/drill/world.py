@@ -8,7 +8,6 @@ import secrets
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import httpx
 from app.drill.door import Door
 from app.drill.observer import AppIdentity, Observer
 from app.drill.orchard import CHECK_PROGRAM, POLICY_TEXT
+from app.drill.people import People, Person
 from app.drill.processes import StoryProcess, StoryStopped, clean_environment
 from app.drill.proof import Attempt
 from app.drill.proofs_of_landing import CI
@@ -63,12 +63,6 @@ QUIET_S = 0.5
 """With no ticket waiting and no request for so long, no round is running either."""
 
 
-@dataclass(frozen=True)
-class Person:
-    login: str
-    token: str
-
-
 class World:
     """Starts everything, and stops what it started. `folder` is the caller's to keep or to remove."""
 
@@ -80,6 +74,7 @@ class World:
         self.service: StoryProcess | None = None
         self.door: Door | None = None
         self.emulator = Emulator.start(folder / "github")
+        self.people = People(self.emulator, REPOSITORY)
         try:
             self._furnish()
         except BaseException:
@@ -291,17 +286,9 @@ class World:
 
     def work_by_hand(self, person: Person, branch: str, files: dict[str, str], message: str) -> str:
         """A person puts a new branch with one commit onto the trunk, without the App's leave; its head."""
-        github = self.emulator
-        answer = httpx.post(
-            f"{github.url}/api/v3/repos/{REPOSITORY}/git/refs",
-            json={"ref": f"refs/heads/{branch}", "sha": self.observer.branch(TRUNK)},
-            headers={"authorization": f"Bearer {person.token}"},
-            trust_env=False,
-            timeout=20,
-        )
-        if answer.status_code != 201:
-            raise StoryStopped(f"{branch} was not made: {answer.status_code} {answer.text[:200]}")
-        return github.commit(REPOSITORY, files, branch=branch, author=person.login, message=message)
+        made = {"ref": f"refs/heads/{branch}", "sha": self.observer.branch(TRUNK)}
+        self.people.call(person, "POST", "git/refs", made)
+        return self.people.push(person, branch, files, message)
 
     def pass_check(self, *heads: str) -> None:
         """The repository's CI, another App, reports success on these commits. Raises StoryStopped."""

@@ -3,10 +3,11 @@
 import json
 from pathlib import Path
 
+from app.drill.people import Person
 from app.drill.proof import Attempt
 from app.drill.proofs_of_work import workspace_git
 from app.drill.story import STEP_IDS
-from app.drill.world import Person, World
+from app.drill.world import World
 
 
 class Hands:

@@ -18,15 +18,18 @@ from agents_hands import Hands
 
 from app.drill import proofs_of_fencing as fencing
 from app.drill import proofs_of_landing as landing
+from app.drill import proofs_of_release as release
 from app.drill import proofs_of_work as proofs
 from app.drill import world as names
+from app.drill.people import Person
 from app.drill.processes import StoryProcess, clean_environment
 from app.drill.proof import NotProved, Proof, Proved, Unproved
 from app.drill.story import PATIENCE, PROOFS, STEP_IDS, Agents, Story
 from app.drill.story_landing import Delivery
+from app.drill.story_release import guard_the_base
 from app.drill.story_zombie import Zombie
 from app.drill.telling import Result, Telling
-from app.drill.world import SLUG, Person, World
+from app.drill.world import SLUG, World
 
 APP = f"app:{SLUG}"
 LEDGER_WRITES = {"operation": "updateRefs", "identity": APP}
@@ -398,6 +401,13 @@ class StoryWithGaps:
         def look() -> Proof:
             return landing.both_ready(self._observer, delivery.places())
 
+        def guarded() -> Proof:
+            return release.base_guarded(self._observer, self._place)
+
+        delivery.let_the_app_land()
+        yield "base_guarded", self._gap(guarded)
+        guard_the_base(self._story)
+        self._prove("base_guarded", guarded)
         delivery.put_the_ledger_back()
         first, second = delivery.works()
         second.folder.mkdir()
@@ -421,7 +431,7 @@ class StoryWithGaps:
         tickets = [place.ticket for place in places]
         closing = {"method": "PATCH", "path_regex": f"/issues/{tickets[0]}$", "identity": APP}
         with self._off(MERGES):
-            since = delivery.let_them_land()
+            since = delivery.pass_the_checks()
             gap = self._gap(lambda: landing.landed(observer, places, since=since))
         yield "landed", gap
         with self._off(closing):

@@ -44,6 +44,8 @@ MISSING: dict[str, tuple[str, ...]] = {
     "ledger_moved_back": ("0 reports, not one",),
     # the App's new pull request for the branch that nobody opened one for
     "missing_pr": ("0 pull requests have the head ticket/44-press-the-cider",),
+    # the owner's ruleset
+    "base_guarded": ("no rule requires Agent Recovery / release on main",),
     # the last ticket's `ready`
     "both_ready": ("the ledger of #44 says working, not ready",),
     # the merge
