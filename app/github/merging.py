@@ -26,6 +26,7 @@ from app.github.errors import (
 from app.github.shapes import read
 from app.github.wire import Call
 
+_PULL = "/repos/{owner}/{repo}/pulls/{number}"
 _MERGE = "/repos/{owner}/{repo}/pulls/{number}/merge"
 _MERGE_LATER = "/repos/{owner}/{repo}/pulls/{number}/merge-async"
 _MERGED_LATER = "/repos/{owner}/{repo}/pulls/{number}/merge-async/{uuid}"
@@ -116,8 +117,9 @@ class Merging(GuardedBranches):
 
     async def merge_pull(self, pull: TicketPull, method: Method, text: MergeText) -> MergeReply:
         """Merge a ticket's pull request, if its head is still the one that was seen. No other kind of pull request can
-        be given here. A native stack's pull request, which GitHub merges only later, is
-        asked for that way and waited for, ten seconds at most; GitHub then merges those below it too.
+        be given here. A native stack's pull request, which GitHub merges only later, is asked for that way and waited
+        for, ten seconds at most. GitHub would merge all below it too, a release among them: so it is asked for only
+        where nothing is below it, and refused here with 405 where something is.
 
         Refusals are values; Moved, Suspended and RateLimited are raised, and then nothing was done. Done but not heard:
         status None, and the pull request says whether it is merged. Two of us: GitHub merges once and tells the other
@@ -137,7 +139,7 @@ class Merging(GuardedBranches):
         except (Conflict, Forbidden, MethodNotAllowed, NotFound, Validation) as e:
             # What was refused may be refused by a rule that was not there when the rules were read.
             self.forget_branch_rules()
-            return await self._merge_later(pull.number, fields) if _only_later(e) else _refused(e)
+            return await self._merge_later(pull, fields) if _only_later(e) else _refused(e)
         done = _Merged.model_validate(answer.body if isinstance(answer.body, dict) else {})
         return MergeReply(answer.status, done.message, done.sha) if done.merged else MergeReply(None, done.message)
 
@@ -181,9 +183,16 @@ class Merging(GuardedBranches):
             return UpdateRefused(UpdateRefusal.FORBIDDEN, e.message)
         return UpdateStarted()
 
-    async def _merge_later(self, number: int, fields: dict[str, str]) -> MergeReply:
-        wanted = {**fields, "merge_action": "direct_merge"}
+    async def _merge_later(self, pull: TicketPull, fields: dict[str, str]) -> MergeReply:
+        number, wanted = pull.number, {**fields, "merge_action": "direct_merge"}
         try:
+            shown = await self.session.get(_PULL, self._at(number=number))
+            into = read(_InStack, shown.body, Call("GET", _PULL)).into
+            if into != pull.base:
+                # What is lowest in a stack goes where the stack goes.
+                return MergeReply(
+                    405, f"It is in a native stack into {into or 'nowhere'}: what is below it would be merged too"
+                )
             answer = await self.session.write("PUT", _MERGE_LATER, self._at(number=number), wanted)
         except (Unanswered, Conflict) as e:
             # Conflict: a request for this pull request waits already, ours from before or somebody's with other values.
@@ -214,6 +223,23 @@ class _Merged(Message):
     merged: bool = False
     message: str = ""
     sha: str | None = None
+
+
+class _Into(Message):
+    ref: str
+
+
+class _Stack(Message):
+    base: _Into
+
+
+class _InStack(Message):
+    stack: _Stack | None = None
+
+    @property
+    def into(self) -> str | None:
+        """Where the pull request's stack goes as a whole; None where it is in none."""
+        return self.stack.base.ref if self.stack is not None else None
 
 
 class _Details(Message):

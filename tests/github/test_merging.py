@@ -148,8 +148,26 @@ async def test_a_native_stack_lands_from_the_bottom_and_keeps_its_bases(world: D
     reply = await merge(world, low)
     assert (reply.status, reply.sha) == (200, world.emulated.git(NAME).branch("release-1"))
     assert (await merge(world, low, "1" * 40)).status == 200, "it is merged already, and says so"
+    above = await merge(world, high)
+    assert above.status == 405, "it was seen on the branch below"
+    high = (await world.wanda.get(f"/repos/{NAME}/pulls/{high['number']}")).json()
     moved = await merge(world, high, "1" * 40)
     assert (moved.status, meaning_of(moved.status, moved.message).meaning) == (409, Meaning.HEAD_MOVED)
+
+
+async def test_what_is_below_a_ticket_in_a_native_stack_is_not_merged_with_it(world: DeliveryWorld) -> None:
+    """GitHub merges all that is below: here the release itself, ready and with nothing in its way."""
+    await world.commit("release-1", {"released.txt": "x"})
+    made = {"title": "Release", "head": "release-1", "base": "main"}
+    release = (await world.wanda.post(f"/repos/{NAME}/pulls", json=made)).json()
+    ticket = await world.pull(branch="ticket/1")
+    numbers = {"pull_requests": [release["number"], ticket["number"]]}
+    (await world.wanda.post(f"/repos/{NAME}/stacks", json=numbers)).raise_for_status()
+    before = world.emulated.git(NAME).branch("main"), world.emulated.git(NAME).branch("release-1")
+    reply = await merge(world, ticket)
+    assert (reply.status, meaning_of(reply.status, reply.message).meaning) == (405, Meaning.TERMINAL), reply
+    assert "native stack into main" in reply.message
+    assert (world.emulated.git(NAME).branch("main"), world.emulated.git(NAME).branch("release-1")) == before
 
 
 STACKED = "Merging stacked PRs via this endpoint is not supported. Use the asynchronous merge endpoint instead."
@@ -159,6 +177,7 @@ PULL = "/repos/octo-org/demo/pulls/7"
 def stacked(wire: respx.MockRouter, answer: httpx.Response, *looks: httpx.Response) -> respx.Route:
     """A pull request of a native stack, and what the asynchronous merge says."""
     wire.put(f"{PULL}/merge").respond(403, json={"message": STACKED})
+    wire.get(PULL).respond(200, json={"number": 7, "stack": {"number": 1, "base": {"ref": SEEN["base"]["ref"]}}})
     later = wire.put(f"{PULL}/merge-async").mock(return_value=answer)
     wire.get(f"{PULL}/merge-async/u-1").mock(side_effect=list(looks))
     return later
