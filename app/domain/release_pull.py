@@ -19,7 +19,9 @@ MOST_LISTED = 200
 MOST_IN_TITLE = 5
 _BRANCH_BYTES = 120
 _TITLE_BYTES = 120
-_BODY_BYTES = 60_000
+_LONGEST = 65_000
+"""GitHub takes 65,536 characters."""
+_LIST_LONGEST = 30_000
 
 
 def title_of(observation: ReleaseObservation) -> str:
@@ -47,9 +49,9 @@ def block_of(observation: ReleaseObservation) -> str:
     if not listed:
         lines.append("No ticket is known to be in it.")
     else:
-        lines += ["Included:", ""]
-        lines += [f"- #{one.number} {inline(one.title, _TITLE_BYTES)}".rstrip() for one in listed[:MOST_LISTED]]
-        more = len(listed) - MOST_LISTED
+        told = _told(listed)
+        lines += ["Included:", "", *told]
+        more = len(listed) - len(told)
         if more > 0 or observation.included_more:
             lines.append(f"- and {f'{more} more' if more > 0 else 'more'}")
     return "\n".join([*lines, _END])
@@ -57,15 +59,17 @@ def block_of(observation: ReleaseObservation) -> str:
 
 def body_with(body: str, observation: ReleaseObservation) -> str:
     """A body with the block brought up to date: in its place where it stands, before everything else where it does not.
-    What is not the block stays byte for byte.
+    What is not the block stays byte for byte; where both together are too long for GitHub nothing is changed.
     """
     block = block_of(observation)
     found = _BLOCK.search(body)
+    if found is not None and found[0].replace("\r\n", "\n") == block:
+        return body
     if found is not None:
-        same = found[0].replace("\r\n", "\n") == block
-        return body if same else f"{body[: found.start()]}{block}{body[found.end() :]}"
-    joined = f"{block}\n\n{body}" if body.strip() else f"{block}\n"
-    return joined if len(joined.encode("utf-8", "replace")) <= _BODY_BYTES else body
+        changed = f"{body[: found.start()]}{block}{body[found.end() :]}"
+    else:
+        changed = f"{block}\n\n{body}" if body.strip() else f"{block}\n"
+    return changed if len(changed) <= _LONGEST else body
 
 
 def changed_text(pull: ReleasePull, observation: ReleaseObservation) -> tuple[str | None, str | None]:
@@ -79,6 +83,19 @@ def changed_text(pull: ReleasePull, observation: ReleaseObservation) -> tuple[st
 
 def _prefix(branch: str) -> str:
     return f"Release {as_title(shorten(one_line(branch), _BRANCH_BYTES)[0], _BRANCH_BYTES)}"
+
+
+def _told(listed: Sequence[Included]) -> list[str]:
+    """A line for each ticket, as many as there is room for: what is made harmless grows by that."""
+    lines: list[str] = []
+    room = _LIST_LONGEST
+    for one in listed[:MOST_LISTED]:
+        line = f"- #{one.number} {inline(one.title, _TITLE_BYTES)}".rstrip()
+        room -= len(line) + 1
+        if room < 0:
+            break
+        lines.append(line)
+    return lines
 
 
 def _listed(included: Sequence[Included]) -> list[Included]:

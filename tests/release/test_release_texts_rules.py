@@ -38,7 +38,12 @@ def test_title_and_body_list_what_is_in_it() -> None:
 def test_several_hundred_tickets_stay_readable() -> None:
     block = block_of(_with(*("t" * 500 for _ in range(450))))
     assert "- and 250 more" in block
-    assert len(block) < 60_000
+    assert len(block) < 31_000
+    escaped = block_of(_with(*("<#" * 300 for _ in range(450))))
+    assert len(escaped) < 31_000
+    assert " more\n<!--" in escaped
+    too_long = "x" * 60_000
+    assert body_with(too_long, _with(*("<#" * 300 for _ in range(450)))) == too_long
 
 
 def test_hostile_titles_close_mention_and_end_nothing() -> None:
