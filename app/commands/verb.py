@@ -104,7 +104,9 @@ class Actions(Protocol):
         source: Source | None = None,
     ) -> ReleaseHeard: ...
 
-    async def release_status(self, owner: str, name: str, pull: int) -> str: ...
+    async def release_status(self, owner: str, name: str, pull: int) -> str:
+        """Markdown of ours."""
+        ...
 
 
 class Verb(Protocol):

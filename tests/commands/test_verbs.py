@@ -148,7 +148,7 @@ class Port:
 
     async def release_status(self, owner: str, name: str, pull: int) -> str:
         self.asked.append(("release_status", f"{owner}/{name}", pull))
-        return "nobody authorized `/recovery` <b>it</b>"
+        return "**Nobody** has authorized it"
 
 
 @dataclass(frozen=True)
@@ -335,7 +335,7 @@ async def test_status_of_a_release_is_what_the_guard_says() -> None:
     port = Port()
     answered = await carry_out(on_release("/recovery status"), port)
     assert port.asked == [("release_status", "acme/shop", 7)]
-    assert "<b>" not in answered.markdown
+    assert answered.markdown == "**Nobody** has authorized it"
 
 
 async def test_help_lists_what_can_be_said_there() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from app.commands.telling import sentence, told
+from app.commands.telling import told
 from app.commands.verb import ANYWHERE, Actions, Answered, Permission, Said, Verb
 from app.commands.words import no_words, ticket_and_words
 from app.domain.brief import Brief
@@ -26,7 +26,7 @@ class Status:
     async def carry_out(self, said: Said, act: Actions) -> Answered:
         if said.release is not None:
             no_words(said.command.args, self.name)
-            return Answered(sentence(await act.release_status(said.owner, said.name, said.number)))
+            return Answered(await act.release_status(said.owner, said.name, said.number))
         ticket, words = ticket_and_words(said)
         no_words(words, self.name)
         brief = await act.brief(said.owner, said.name, ticket)
