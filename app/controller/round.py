@@ -179,7 +179,7 @@ class Rounds:
             return await self._fence_off(view, standing, withdrawn)
         guarded = [a for a in plan if isinstance(a, Guarded)]
         creates = any(isinstance(a, CreatePull | CreateComment) for a in guarded)
-        wait_s = view.repo.session.content_wait_s if creates else 0.0
+        wait_s = await view.repo.session.content_wait_s() if creates else 0.0
         if wait_s > PATIENCE_S:
             # Asked before a permit is opened: a ledger that opens permits in vain would tell nothing but that.
             return Ended(view.now + timedelta(seconds=wait_s), "GitHub takes no more new content for now")

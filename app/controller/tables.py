@@ -2,7 +2,7 @@
 
 Losing them loses heartbeats (one interval of suspicion), witnesses of rollbacks that no projection shows,
 stops that the settings do not name, pokes that the sweep at start-up makes anew, and marks of sweeps: without
-them every ticket is looked at once. What persons said is found again in their comments, where they were never edited.
+them every ticket is looked at once. Without the windows of new content each process counts its own. What persons said is found again in their comments, where they were never edited.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -160,4 +160,13 @@ heard_until = Table(
     Column("repository_id", BigInteger, primary_key=True, autoincrement=False),
     # Comments that changed before this moment, by GitHub's time, were all looked at.
     Column("until", Moment, nullable=False),
+)
+
+content_windows = Table(
+    "content_windows",
+    metadata,
+    # An installation, as `github.session` names who pays for a request.
+    Column("payer", String, primary_key=True),
+    # JSON: how many writes of new content in the seconds that begin at this moment.
+    Column("made", String, nullable=False),
 )

@@ -19,7 +19,7 @@ from app.github.auth import AppKeys, AsInstallation, InstallationTokens
 from app.github.budget import Meter
 from app.github.clock import GitHubClock
 from app.github.errors import Forbidden, GraphQLFailed, NotFound, Unauthorized
-from app.github.pace import Sleep
+from app.github.pace import SharedContent, Sleep
 from app.github.repository import Repository
 from app.github.retry import reads
 from app.github.session import Session
@@ -99,17 +99,19 @@ class GitHub:
         user_agent: str = "agent-recovery",
         *,
         may_write: MayWrite | None = None,
+        content: SharedContent | None = None,
         sleep: Sleep = asyncio.sleep,
         timeout_s: float = 15.0,
     ) -> None:
         """`private_keys`: PEM texts, the current one first. `base_url`: the API's, `https://HOST/api/v3` for
-        Enterprise Server.
+        Enterprise Server. `content`: where new content is counted together with other processes.
         """
         self.app_id = app_id
         self.clock = clock or GitHubClock()
         self.meter = meter or Meter()
         self._sleep = sleep
         self._may_write = may_write
+        self._content = content
         self._wire = Wire(
             base_url=base_url,
             clock=self.clock,
@@ -295,7 +297,7 @@ class GitHub:
     def _session(self, installation_id: int) -> Session:
         session = self._sessions.get(installation_id)
         if session is None:
-            session = Session(self._wire, AsInstallation(self._tokens, installation_id), self._sleep)
+            session = Session(self._wire, AsInstallation(self._tokens, installation_id), self._sleep, self._content)
             self._sessions[installation_id] = session
         return session
 

@@ -2,13 +2,16 @@
 
 Writes go one at a time; after a secondary limit they also keep a second's distance for a while. While a limit is in
 force nothing is sent at all, because GitHub answers persistence with a ban. What people are told of (new Issues, pull
-requests, comments, reviews) keeps below what GitHub takes in a minute and in an hour, so that this limit is never met.
+requests, comments, reviews) keeps below what GitHub takes in a minute and in an hour, so that this limit is never met;
+where several processes write for one payer, they count together.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Protocol
 
 from app.github.clock import GitHubClock
 from app.github.errors import RateLimited
@@ -29,10 +32,26 @@ _CREATES = frozenset(
 )
 
 
+class SharedContent(Protocol):
+    """Where all processes that write for a payer count its new content together. Never raises: where they cannot be
+    counted together, the answer is 0 and each keeps its own count.
+    """
+
+    async def take(self, payer: str, now: datetime) -> float:
+        """Take a place and return 0, or take none and return the seconds until one may be free."""
+        ...
+
+    async def wait_s(self, payer: str, now: datetime) -> float:
+        """Seconds until a place may be free; takes none."""
+        ...
+
+
 class Pace:
     """Keeps one payer inside GitHub's limits. `resource` is `core`, `graphql` or `git`."""
 
-    def __init__(self, clock: GitHubClock, sleep: Sleep) -> None:
+    def __init__(self, clock: GitHubClock, sleep: Sleep, payer: str = "", shared: SharedContent | None = None) -> None:
+        self._payer = payer
+        self._shared = shared
         self._clock = clock
         self._sleep = sleep
         self._writing = asyncio.Lock()
@@ -42,10 +61,10 @@ class Pace:
         self._unstated = 0
         self._content = [_Window(seconds, most) for seconds, most in CONTENT]
 
-    def content_wait_s(self) -> float:
+    async def content_wait_s(self) -> float:
         """Seconds until new content may be created; 0 where it may be now."""
-        now = self._clock.monotonic()
-        return max(window.wait_s(now) for window in self._content)
+        own = self._own_wait_s()
+        return own if self._shared is None else max(own, await self._shared.wait_s(self._payer, self._clock.now()))
 
     async def room_for(self, route: str) -> None:
         """Take a place for new content, where the route makes any. Raises RateLimited, without sending anything, where
@@ -53,14 +72,26 @@ class Pace:
         """
         if route not in _CREATES:
             return
-        wait = self.content_wait_s()
+        await self._be_patient(self._own_wait_s(), route)
+        if self._shared is not None:
+            waited = 0.0
+            while (wait := await self._shared.take(self._payer, self._clock.now())) > 0:
+                # Others may take what becomes free: patience is for all the waits together.
+                waited += wait
+                await self._be_patient(wait if waited <= PATIENCE_S else max(wait, PATIENCE_S + 1), route)
+        for window in self._content:
+            window.note(self._clock.monotonic())
+
+    def _own_wait_s(self) -> float:
+        now = self._clock.monotonic()
+        return max(window.wait_s(now) for window in self._content)
+
+    async def _be_patient(self, wait: float, route: str) -> None:
         if wait > PATIENCE_S:
             message = "as much was written as GitHub takes of new content for now"
             raise RateLimited(message, wait_s=wait, now=self._clock.now(), secondary=True, stated=True, route=route)
         if wait > 0:
             await self._sleep(wait)
-        for window in self._content:
-            window.note(self._clock.monotonic())
 
     def admit(self, resource: str) -> None:
         """Raises the RateLimited that is still in force, without sending anything."""

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from app.github.auth import AsInstallation, Credentials
 from app.github.errors import GitHubError, RateLimited, ServerError, Unauthorized
 from app.github.git_stream import GitStream
-from app.github.pace import Pace, Sleep
+from app.github.pace import Pace, SharedContent, Sleep
 from app.github.retry import reads
 from app.github.wire import Answer, Call, Wire
 
@@ -30,11 +30,13 @@ _RECEIVES = "/git-receive-pack"
 class Session:
     """One payer's way to GitHub. All methods raise GitHubError and its kinds."""
 
-    def __init__(self, wire: Wire, credentials: Credentials, sleep: Sleep) -> None:
+    def __init__(
+        self, wire: Wire, credentials: Credentials, sleep: Sleep, content: SharedContent | None = None
+    ) -> None:
         self.wire = wire
         self._credentials = credentials
         self._sleep = sleep
-        self._pace = Pace(wire.clock, sleep)
+        self._pace = Pace(wire.clock, sleep, credentials.payer, content)
         self._guard: Guard | None = None
 
     def guarded(self, guard: Guard) -> "Session":
@@ -71,10 +73,9 @@ class Session:
         """Write by GraphQL, once. GraphQLFailed is GitHub's refusal, save where the caller knows better."""
         return await self._call(_graphql(operation, document, variables, writes=True))
 
-    @property
-    def content_wait_s(self) -> float:
+    async def content_wait_s(self) -> float:
         """Seconds until something may be written that people are told of; 0 where it may be now."""
-        return self._pace.content_wait_s()
+        return await self._pace.content_wait_s()
 
     async def pause(self, seconds: float) -> None:
         """Wait for something that GitHub does in the background."""

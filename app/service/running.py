@@ -15,6 +15,7 @@ from app.commands.flood import Flood
 from app.commands.hearing import Hearing
 from app.commands.lost_words import LostWords
 from app.controller.clock import Clock
+from app.controller.content_windows import ContentWindows
 from app.controller.controller import Controller
 from app.controller.database import Database
 from app.controller.effect_decisions import Decision
@@ -112,6 +113,7 @@ def make_parts(settings: Settings) -> Parts:
         clock,
         Meter(),
         may_write=stops.require,
+        content=ContentWindows(database),
     )
     pokes = PokeStore(database, clock.now)
     boot_id = secrets.token_hex(8)

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from app.controller.content_windows import ContentWindows
 from app.controller.controller import Controller
 from app.controller.database import Database
 from app.controller.keyring import Keyring
@@ -82,6 +83,7 @@ class LoopWorld:
             clock=machine,
             transport=wire,
             may_write=self.stops.require,
+            content=ContentWindows(database),
         )
         clock = github.clock.now
         self._opened.append((github, database))

@@ -4,11 +4,13 @@ longer than the test.
 
 import asyncio
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Self
 
 from sqlalchemy import Table, delete
 
+from app.controller.content_windows import ContentWindows
 from app.controller.controller import Controller
 from app.controller.database import Database
 from app.controller.keyring import Keyring
@@ -39,11 +41,13 @@ class Crowd:
     controller: Controller
     pokes: PokeStore
 
-    def __init__(self, folder: Path, *, real: int, others: int) -> None:
+    def __init__(self, folder: Path, *, real: int, others: int, replicas: int = 1) -> None:
         self.emulated = InProcess(folder / "github")
         self.real = range(1, real + 1)
         self.others: list[int] = []
         self._numbers = others
+        self._more = replicas - 1
+        self._replicas: list[tuple[GitHub, Database, Controller]] = []
         self._folder = folder
 
     async def __aenter__(self) -> Self:
@@ -72,26 +76,36 @@ class Crowd:
         keys = Keyring(
             parse_seal_keys(made["AGENT_RECOVERY_SEAL_KEYS"]), parse_lease_keys(made["AGENT_RECOVERY_LEASE_KEYS"])
         )
-        now = self.emulated.server.world.clock.now
-        present = GitHubClock(monotonic=now, system=now)
-        self.github = GitHub(
-            app["id"], [app["pem"]], URL, clock=present, transport=self.emulated.transport, sleep=self._sleep
-        )
-        self.database = Database(f"sqlite:///{self._folder / 'service.db'}")
-        clock = self.github.clock.now
-        self.pokes = PokeStore(self.database, clock)
-        self.controller = Controller(
-            github=self.github, database=self.database, pokes=self.pokes, keys=keys, clock=clock
-        )
+        self._replicas = [self._replica(app, keys) for _ in range(1 + self._more)]
+        self.github, self.database, self.controller = self._replicas[0]
+        self.pokes = PokeStore(self.database, self.github.clock.now)
         self._work()
         await self._take_in()
         self._others()
         return self
 
     async def __aexit__(self, *ended: Any) -> None:
-        await self.github.aclose()
-        self.database.close()
+        for github, database, _ in self._replicas:
+            await github.aclose()
+            database.close()
         await self.emulated.__aexit__(*ended)
+
+    def _replica(self, app: dict[str, Any], keys: Keyring) -> tuple[GitHub, Database, Controller]:
+        now = self.emulated.server.world.clock.now
+        present = GitHubClock(monotonic=now, system=now)
+        database = Database(f"sqlite:///{self._folder / 'service.db'}")
+        github = GitHub(
+            app["id"],
+            [app["pem"]],
+            URL,
+            clock=present,
+            transport=self.emulated.transport,
+            sleep=self._sleep,
+            content=ContentWindows(database),
+        )
+        clock = github.clock.now
+        pokes = PokeStore(database, clock)
+        return github, database, Controller(github=github, database=database, pokes=pokes, keys=keys, clock=clock)
 
     @property
     def wanda(self) -> Actor:
@@ -172,7 +186,8 @@ class Crowd:
     async def later(self, seconds: float) -> None:
         """Time passes, and the service learns of it."""
         self.emulated.server.world.clock.advance(seconds)
-        await self.github.installations()
+        for github, _, _ in self._replicas:
+            await github.installations()
 
     async def repository(self) -> Repository:
         """The App's view of it."""
@@ -196,10 +211,11 @@ class Crowd:
         return sorted(keys)
 
     async def drain(self) -> list[tuple[str, bool]]:
-        """Run every due key as a worker would; each with whether it asked to be run again."""
+        """Run every due key as a worker would, the replicas in turn; each with whether it asked to be run again."""
         ran: list[tuple[str, bool]] = []
+        controllers = cycle(controller for _, _, controller in self._replicas)
         while (poke := await self.pokes.take("test")) is not None:
-            again = await self.controller._loop._run(poke)
+            again = await next(controllers)._loop._run(poke)
             await self.pokes.settle(poke, again)
             ran.append((poke.key, again is not None))
         return ran
