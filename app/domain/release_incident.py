@@ -3,6 +3,9 @@
 A merge that somebody does by hand counts as authorized while the receipts for exactly that commit stood at that moment:
 the guard was green, and GitHub's button is as good as ours. Everything else is an incident, told once with what is
 known. Nothing is undone: what goes back out of the base of releases is for people to decide.
+
+Accepted loss: what was merged before the release had a ledger is nobody's incident: nobody can tell it from what was
+merged before the App came.
 """
 
 from datetime import datetime
@@ -33,8 +36,8 @@ def merge_seen(
     if pull.state != "MERGED" or (known is not None and known.head_sha == pull.head_sha):
         return None
     at = pull.merged_at or observation.now
-    since = record.begun_at or observation.since
-    if not recorded and (pull.base != observation.into_name or since is None or at < since):
+    watched = record.begun_at is not None and at >= record.begun_at
+    if not recorded and (pull.base != observation.into_name or not watched):
         return None
     permit = next((p for p in record.merges_open if _is_of(p, pull)), None)
     receipts = _authorizing(pull, at, record, observation, policy)

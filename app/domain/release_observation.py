@@ -113,8 +113,7 @@ class ReleaseObservation:
     `sources` by comment id, `roles` by account id, `teams` by (team as `organization/team` in lower case, account id):
     read for every receipt that stands, and for whoever speaks now. `lease_accounts`: logins in lower case that held or
     started a lease of a ticket in this release; Unread where a ledger of one could not be read. `last_pusher`: who
-    brought the head to the trunk; None where GitHub does not say. `since`: from when on releases of this repository are
-    guarded, where there is no ledger yet; None where that is not known.
+    brought the head to the trunk; None where GitHub does not say.
     """
 
     now: datetime
@@ -140,7 +139,6 @@ class ReleaseObservation:
     roles: Mapping[int, Role | Unread] = field(default_factory=dict)
     teams: Mapping[tuple[str, int], Membership | Unread] = field(default_factory=dict)
     lease_accounts: frozenset[str] | Unread = frozenset()
-    since: datetime | None = None
     incident_issues: Mapping[str, int] = field(default_factory=dict)
     """Issues of our App with an incident's marker in their text, by that marker: the oldest of each."""
 
