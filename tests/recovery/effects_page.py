@@ -231,7 +231,9 @@ nothing; it is run again after 1, 4, 16, 64 … minutes, at most a day, and mean
 person, told once on the ticket's PR. So is an unknown effect without a probe. What cannot be undone is never begun
 before a person approved that very effect in that generation (`effect_not_approved`).
 
-A person's word is written down by the operator of the App, beside the service; the one whose word it is is recorded:
+A person's word is a comment on the ticket's Issue or PR ([commands.md](commands.md)): `/recovery approve deploy-42`,
+`/recovery deny deploy-42`, `/recovery resolve deploy-42 done` or `not-done`. The operator of the App can write it down
+beside the service, too; the one whose word it is is recorded:
 
     agent-recovery approve acme/shop --ticket 42 --effect deploy-42 --by olive
     agent-recovery resolve acme/shop --ticket 42 --effect deploy-42 --done --by olive      # or --not-done"""
