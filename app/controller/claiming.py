@@ -41,6 +41,7 @@ from app.domain.policy import Policy
 from app.domain.policy_in_force import no_policy, noted
 from app.domain.record import Lease, Permit, Record, Work
 from app.domain.returning import returned
+from app.domain.settling import Unknown
 from app.domain.ticket_id import Child, TicketId, child_name_of, number_of
 from app.domain.token import Claims, issue
 from app.domain.trunks import choose_trunk, is_trunk, literal_prefixes
@@ -80,6 +81,7 @@ class Claiming:
         """Make `login` the holder. Raises Refused with what stands in the way, and GitHubError."""
         view = await self._views.look(owner, name, ticket)
         policy, issue_ = _policy_and_issue(view)
+        sent_again = False
         with self._authors.run() as author:
             for tried in range(MAX_TRIES):
                 if tried > 1:
@@ -87,8 +89,9 @@ class Claiming:
                 standing = view.standing
                 if standing is not None and _is_same_claim(standing.record, request, login):
                     require_fenced(standing.record, await self._fencing.outcome(view, standing.record))
-                    if await self._shown(view, standing, author):
+                    if sent_again or await self._shown(view, standing, author):
                         return self._grant(view, standing, policy)
+                    sent_again = True
                     view = await self._views.look(owner, name, ticket)
                     policy, issue_ = _policy_and_issue(view)
                     continue
@@ -112,11 +115,12 @@ class Claiming:
                 record = permits.opened(record, opening, round_id=secrets.token_hex(6), author=author, now=view.now)
                 won = await self._write(view, standing, record)
                 if isinstance(won, Journaled):
-                    await self._actor.send(view, won, view.head or NothingPublished(None), opening)
+                    results = await self._actor.send(view, won, view.head or NothingPublished(None), opening)
                     soon = timedelta(0) if due(record, now=view.now) else SETTLE_AFTER
                     await self._pokes.poke(view.key, due_at=view.now + soon)
-                    require_fenced(won.standing.record, await self._fencing.outcome(view, won.standing.record))
-                    return self._grant(view, won.standing, policy)
+                    if not any(isinstance(result, Unknown) for result in results):
+                        require_fenced(won.standing.record, await self._fencing.outcome(view, won.standing.record))
+                        return self._grant(view, won.standing, policy)
                 view = await self._views.look(owner, name, ticket)
                 policy, issue_ = _policy_and_issue(view)
         raise Refused(_overtaken(view.record))
@@ -155,9 +159,9 @@ class Claiming:
         return None
 
     async def _shown(self, view: View, standing: Standing, author: str) -> bool:
-        """Whether a claim that was granted before may be answered again. The process that granted it may have died
-        before it made the check-run of the new generation: it is made then, under the permit that was left (R4, R18).
-        False where somebody else wrote meanwhile.
+        """Whether a claim that was granted before may be answered. The process that granted it may have died before it
+        made the check-run of the new generation, or GitHub may not have answered: where none is found it is made now,
+        under the permit that was left (R4, R18). False where something was written, or somebody else wrote meanwhile.
         """
         record, head = standing.record, view.head
         sha = shown_head(head) if head is not None else None
@@ -165,7 +169,7 @@ class Claiming:
             p
             for p in record.open
             if (p.kind, p.target.generation, p.target.head_sha) == ("check_run_create", record.generation, sha)
-            and not self._authors.is_running(p.author)
+            and (p.author == author or not self._authors.is_running(p.author))
         )
         if head is None or not left or await self._actor.probe(view, left):
             return True

@@ -17,11 +17,11 @@ async def _claim_second(world: LoopWorld, controller: Controller) -> Grant:
     return await controller.claim("acme", "shop", world.ticket, request, "wanda")
 
 
-async def _taken_over(world: LoopWorld, lost: str) -> Grant:
-    """The second claim, whose check-run GitHub did not get (`drop_before`) or not answer (`drop_after`)."""
+async def _taken_over(world: LoopWorld, lost: str, times: int = 2) -> Grant:
+    """The second claim, whose check-run GitHub did not get (`drop_before`) or not answer (`drop_after`), twice."""
     await world.published()
     world.emulator.advance(LEASE_S)
-    world.emulator.fault(lost, match={"method": "POST", "path_regex": "/check-runs$"}, times=1)
+    world.emulator.fault(lost, match={"method": "POST", "path_regex": "/check-runs$"}, times=times)
     return await _claim_second(world, world.controller())
 
 
@@ -39,6 +39,12 @@ async def test_the_check_run_of_the_new_generation_stands_before_the_answer(worl
     before = world.requested()
     await _claim_second(world, world.controller())
     assert world.writes(before) == []
+
+
+@pytest.mark.parametrize("lost", ["drop_before", "drop_after"])
+async def test_what_github_did_not_answer_is_looked_for_and_made_once_more(world: LoopWorld, lost: str) -> None:
+    grant = await _taken_over(world, lost, times=1)
+    assert _runs(world, grant.head_sha) == [(1, "completed", "success"), (2, "in_progress", None)]
 
 
 async def test_what_was_left_unfinished_on_an_older_head_is_ended(world: LoopWorld) -> None:
