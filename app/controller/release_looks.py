@@ -20,7 +20,7 @@ from app.domain.policy import PATH, Mode, Policy
 from app.domain.policy_in_force import InForce
 from app.domain.pull_class import Ground
 from app.domain.refs import LedgerRefs
-from app.domain.release_incident import incident_marker
+from app.domain.release_incident import carrying, incident_marker, merge_seen
 from app.domain.release_observation import Account, ReleaseObservation, Unread
 from app.domain.release_record import Person, ReleaseRecord
 from app.domain.report import Frozen
@@ -131,6 +131,10 @@ class ReleaseLooks:
         """One release as it stands now, or why the branch is no release's. `speaker`: whose word is to be judged.
         Raises GitHubError where GitHub does not answer: half a look is no look.
         """
+        view = await self._look(place, branch, speaker)
+        return view if isinstance(view, str) else await self._with_carried(view)
+
+    async def _look(self, place: Place, branch: str, speaker: Speaker | None = None) -> ReleaseView | str:
         policy = place.usable
         if policy is None:
             return "the repository's policy allows no writes"
@@ -191,6 +195,27 @@ class ReleaseLooks:
             lease_accounts=await self._leases.accounts(repo, policy, seen),
             last_pusher=await _pusher(repo, seen) if policy.release.not_last_pusher else None,
         )
+
+    async def _with_carried(self, view: ReleaseView) -> ReleaseView:
+        """Where a merge would be told as an incident: whether another release's authorized one brought it along."""
+        record, seen, policy = view.record, view.observation, view.policy
+        if record is None:
+            return view
+        notes = ((pull, merge_seen(pull, record, seen, policy)) for pull in seen.pulls)
+        untold = [pull for pull, note in notes if note is not None and note.problem is not None]
+        if not untold:
+            return view
+        brought: dict[int, int] = {}
+        for branch, _ in await view.ledger.branches():
+            other = await self._look(view.place, branch) if branch != view.branch else ""
+            if isinstance(other, str) or other.record is None:
+                continue
+            for pull in untold:
+                by = carrying(pull, other.record, other.observation, policy)
+                if by is not None:
+                    brought[pull.number] = by
+        pulls = tuple(replace(p, carried_by=brought.get(p.number)) for p in seen.pulls)
+        return replace(view, observation=replace(seen, pulls=pulls))
 
     async def _with_incidents(
         self, repo: Repository, record: ReleaseRecord | None, seen: ReleaseObservation

@@ -56,6 +56,22 @@ def merge_seen(
     return NoteReleaseMerge(merged, problem, words if problem is None else f"{words}: {problem}")
 
 
+def carrying(pull: ReleasePull, record: ReleaseRecord, observation: ReleaseObservation, policy: Policy) -> int | None:
+    """The PR of this release whose authorized merge made the very commit with which another release's `pull` came into
+    the base: a commit that was authorized brings what it contains, and GitHub shows that one as merged too.
+    """
+    if pull.merge_sha is None or pull.base != observation.into_name:
+        return None
+    noted = next((m for m in record.merged if m.merge_sha == pull.merge_sha and m.base == pull.base), None)
+    if noted is not None:
+        return noted.pull if noted.authorized else None
+    for own in observation.pulls:
+        seen = merge_seen(own, record, observation, policy) if own.merge_sha == pull.merge_sha else None
+        if seen is not None and seen.problem is None:
+            return own.number
+    return None
+
+
 def incident_marker(branch: str, incident: Incident) -> str:
     """The first line of an incident's Issue."""
     return f"<!-- agent-recovery:incident:{digest_of_branch(branch)}:{incident.pull}:{incident.head_sha[:12]} -->"

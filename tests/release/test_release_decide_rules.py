@@ -43,7 +43,7 @@ from app.domain.release_actions import (
 )
 from app.domain.release_comment import release_marker
 from app.domain.release_decide import decide
-from app.domain.release_incident import incident_marker
+from app.domain.release_incident import carrying, incident_marker
 from app.domain.release_observation import Account, OwnComment, ReleaseObservation
 from app.domain.release_record import Incident, MergedRelease, ReleaseRecord, Voided
 from app.domain.release_settling import MadeRelease, noted, settle
@@ -341,6 +341,17 @@ def test_what_was_merged_before_anybody_watched_is_nobodys_incident() -> None:
 def test_a_pr_opened_and_merged_between_two_looks_is_an_incident() -> None:
     (note,) = [a for a in plan(_merged(), record(pull=None)) if isinstance(a, NoteReleaseMerge)]
     assert note.problem is not None
+
+
+def test_an_authorized_merge_brings_along_what_its_commit_contains() -> None:
+    mine = pull(number=4, head="release-1-1-0", **BY_HAND)
+    assert carrying(mine, record(receipt()), _merged(), policy()) == PULL
+    assert carrying(mine, record(), _merged(), policy()) is None
+    known = MergedRelease(pull=PULL, head_sha=HEAD, base="main", merge_sha="d" * 40, at=NOW, authorized=("5001",))
+    assert carrying(mine, record(merged=(known,)), _merged(), policy()) == PULL
+    assert carrying(mine, record(merged=(known.model_copy(update={"authorized": ()}),)), _merged(), policy()) is None
+    for other in (replace(mine, merge_sha="e" * 40), replace(mine, merge_sha=None), replace(mine, base="develop")):
+        assert carrying(other, record(receipt(), merged=(known,)), _merged(), policy()) is None
 
 
 def test_after_the_merge_the_branch_may_go_and_what_comes_next_gets_a_pr_of_its_own() -> None:
