@@ -31,7 +31,7 @@ class Replica:
     """One service: its database, its controller with ears, its webhook. Its loop stands still: a test turns it."""
 
     def __init__(self, world: "SpokenWorld", file: Path, transport: httpx.AsyncBaseTransport | None) -> None:
-        self.world = world
+        self.world, self.file = world, file
         self.controller: Controller = world.controller(database_file=file, transport=transport)
         self.github, self.database = world._opened[-1]
         self.pokes: PokeStore = world.pokes

@@ -1,0 +1,47 @@
+"""Too much of one person: a few are heard, one is told, the rest is silent, and a restart forgets nothing."""
+
+from spoken_world import SpokenWorld, ticket
+
+from app.commands.flood import MOST, WITHIN
+
+
+async def test_a_flood_of_one_person_has_one_notice(world: SpokenWorld) -> None:
+    service = world.replica(world.folder / "flood.db")
+    made = await ticket(world, service)
+    said = [world.comment(made.ticket, "/recovery status") for _ in range(MOST + 6)]
+    for comment in said[: MOST + 3]:
+        await world.deliver(service, "issue_comment", world.payload(made.ticket, comment))
+    await service.hear(100)
+    restarted = world.replica(world.folder / "flood.db")
+    for comment in said[MOST + 3 :]:
+        await world.deliver(restarted, "issue_comment", world.payload(made.ticket, comment))
+    await restarted.hear(100)
+    answers = [world.answers(made.ticket, comment["id"]) for comment in said]
+    assert [len(found) for found in answers] == [1] * (MOST + 1) + [0] * 5
+    assert all("Ticket #1" in found[0] for found in answers[:MOST])
+    assert "more here within 10 minutes than is heard of one person" in answers[MOST][0]
+    assert world.reactions(said[MOST]["id"]) == ["eyes", "confused"]
+    assert world.reactions(said[-1]["id"]) == []
+    # Somebody else is heard meanwhile, and so is the same person when the time is over.
+    other = await world.say(restarted, made.ticket, "/recovery status", by="tom")
+    assert world.reactions(other) == ["eyes", "rocket"]
+    await restarted.later(WITHIN.total_seconds() + 1)
+    after = await world.say(restarted, made.ticket, "/recovery hold")
+    assert world.reactions(after) == ["eyes", "rocket"]
+
+
+async def test_a_word_that_is_tried_again_counts_once(world: SpokenWorld) -> None:
+    service = world.replica()
+    made = await ticket(world, service)
+    world.emulator.fault("status", match={"path_regex": "/collaborators/"}, code=502, times=None)
+    comment = world.comment(made.ticket, "/recovery status")
+    await world.deliver(service, "issue_comment", world.payload(made.ticket, comment))
+    for _ in range(4):
+        await service.hear()
+        await service.later(100)
+    world.emulator.clear_faults()
+    await service.later(200)
+    await service.hear()
+    said = [await world.say(service, made.ticket, "/recovery status") for _ in range(MOST - 1)]
+    assert [len(world.answers(made.ticket, id)) for id in (comment["id"], *said)] == [1] * MOST
+    assert all("within 10 minutes" not in world.answer(made.ticket, id) for id in said)
