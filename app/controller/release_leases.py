@@ -1,4 +1,5 @@
-"""Who worked in a release: the accounts that held a lease of a ticket in it, or of a child of one, ever.
+"""Who worked in a release: the accounts that held a lease of a ticket in it, or of a child of one, ever. A ticket is in
+it once its work is on the trunk, and while it is in progress onto it.
 
 They are read from the ledgers' whole history, because a lease that ended is work all the same. A history never changes,
 so it is read once for each head. A name that somebody forged into it only keeps that account from being the only
@@ -7,6 +8,7 @@ authorizer. Accepted loss: a ticket that was pruned (after the policy's `retenti
 
 import json
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Any
 
 from app.controller.view import Views
@@ -28,7 +30,7 @@ class ReleaseLeases:
 
     def __init__(self, views: Views) -> None:
         self._views = views
-        self._known: OrderedDict[tuple[int, str], frozenset[str]] = OrderedDict()
+        self._known: OrderedDict[tuple[int, str], _Told] = OrderedDict()
 
     async def accounts(self, repo: Repository, policy: Policy, seen: ReleaseObservation) -> frozenset[str] | Unread:
         """Logins in lower case; Unread where a ledger could not be read, or where not every ticket is known."""
@@ -38,24 +40,32 @@ class ReleaseLeases:
         found: set[str] = set()
         try:
             heads = await self._heads(repo, refs, [one.number for one in seen.included])
-            for sha in heads:
-                found |= await self._of(repo, sha)
+            onto = set(heads.included)
+            for ticket, sha in heads.in_progress:
+                if not isinstance(ticket, Child) and (await self._of(repo, sha)).trunk == seen.branch:
+                    onto.add(ticket)
+            for ticket, sha in (*heads.of_included, *heads.in_progress):
+                if _parent(ticket) not in onto:
+                    continue
+                logins = (await self._of(repo, sha)).logins
+                if logins is None:
+                    return Unread(f"the ledger of ticket {ticket} in it is too long to be read in one look")
+                found |= logins
         except GitHubError as silence:
             return Unread(f"the ledger of a ticket in it could not be read: {silence}")
-        except _TooLong:
-            return Unread("the ledger of a ticket in it is too long to be read in one look")
         return frozenset(found)
 
-    async def _heads(self, repo: Repository, refs: LedgerRefs, tickets: list[int]) -> list[str]:
-        """The heads of the ledgers of these tickets and of their children, wherever they lie, in one exchange."""
-        if not tickets:
-            return []
-        prefixes = [name for ticket in tickets for name in (refs.active(ticket), refs.done(ticket))]
-        wanted = set(tickets)
-        values = await repo.refs_below(*prefixes)
-        return sorted({value.sha for value in values if _parent(refs.ticket_of(value.name)) in wanted})
+    async def _heads(self, repo: Repository, refs: LedgerRefs, included: list[int]) -> "_Heads":
+        """The heads of the ledgers in progress, and of those of these tickets and their children that ended, in one
+        exchange.
+        """
+        values = await repo.refs_below(refs.active_prefix, *(refs.done(ticket) for ticket in included))
+        own = [(ticket, value) for value in values if (ticket := refs.ticket_of(value.name)) is not None]
+        active = [(ticket, value.sha) for ticket, value in own if value.name.startswith(refs.active_prefix)]
+        ended = [(ticket, value.sha) for ticket, value in own if not value.name.startswith(refs.active_prefix)]
+        return _Heads(tuple(included), tuple(active), tuple(e for e in ended if _parent(e[0]) in included))
 
-    async def _of(self, repo: Repository, sha: str) -> frozenset[str]:
+    async def _of(self, repo: Repository, sha: str) -> "_Told":
         known = self._known.get((repo.id, sha))
         if known is None:
             known = self._known[repo.id, sha] = await self._read(repo, sha)
@@ -63,33 +73,53 @@ class ReleaseLeases:
                 self._known.popitem(last=False)
         return known
 
-    async def _read(self, repo: Repository, sha: str) -> frozenset[str]:
+    async def _read(self, repo: Repository, sha: str) -> "_Told":
         found: set[str] = set()
         after: str | None = None
+        trunk: str | None = None
         for _ in range(MOST_PAGES):
             page = await repo.ledger_history(sha, after=after)
+            if after is None and page.commits:
+                trunk = _text(_part(page.commits[0].files.get("record.json"), "work"), "trunk")
             for commit in page.commits:
-                found |= _logins(commit.files.get("record.json"))
+                login = _text(_part(commit.files.get("record.json"), "lease"), "login")
+                found |= {login.lower()} if login is not None else set()
             if not page.has_next:
-                return frozenset(found)
+                return _Told(frozenset(found), trunk)
             after = page.cursor
-        raise _TooLong
+        return _Told(None, trunk)
 
 
-class _TooLong(Exception):
-    pass
+@dataclass(frozen=True)
+class _Told:
+    """What a ledger's history tells: who held a lease, and which trunk the work goes onto by its head. `logins` is None
+    where it is too long to be read.
+    """
+
+    logins: frozenset[str] | None
+    trunk: str | None
 
 
-def _parent(ticket: TicketId | None) -> int | None:
+@dataclass(frozen=True)
+class _Heads:
+    included: tuple[int, ...]
+    in_progress: tuple[tuple[TicketId, str], ...]
+    of_included: tuple[tuple[TicketId, str], ...]
+
+
+def _parent(ticket: TicketId) -> int:
     return ticket.parent if isinstance(ticket, Child) else ticket
 
 
-def _logins(text: str | None) -> set[str]:
-    """The account that held the lease at one commit. Strangers may write anything there."""
+def _part(text: str | None, name: str) -> Any:
+    """A part of the record at one commit. Strangers may write anything there."""
     try:
         record: Any = json.loads(text or "")
-    except ValueError:
-        return set()
-    lease = record.get("lease") if isinstance(record, dict) else None
-    login = lease.get("login") if isinstance(lease, dict) else None
-    return {login.lower()} if isinstance(login, str) else set()
+    except (ValueError, RecursionError):
+        return None
+    return record.get(name) if isinstance(record, dict) else None
+
+
+def _text(part: Any, name: str) -> str | None:
+    value = part.get(name) if isinstance(part, dict) else None
+    return value if isinstance(value, str) else None
