@@ -26,6 +26,7 @@ from app.github.client import GitHub
 from app.github.clock import GitHubClock
 from app.github.repository import Repository
 from app.service.keys import new_keys, parse_lease_keys, parse_seal_keys
+from app.service.running import ears_of
 
 REPO = "acme/shop"
 POLICY = "version: 1\nmode: repair\ntrunks: [release-*]\nenroll:\n  branch: true\n"
@@ -105,7 +106,9 @@ class Crowd:
         )
         clock = github.clock.now
         pokes = PokeStore(database, clock)
-        return github, database, Controller(github=github, database=database, pokes=pokes, keys=keys, clock=clock)
+        controller = Controller(github=github, database=database, pokes=pokes, keys=keys, clock=clock)
+        controller.lend(ears_of(controller, database, pokes, clock))
+        return github, database, controller
 
     @property
     def wanda(self) -> Actor:
