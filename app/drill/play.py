@@ -8,6 +8,7 @@ from app.drill.processes import StoryStopped
 from app.drill.proof import Unproved
 from app.drill.story import PROOFS, Story
 from app.drill.story_landing import Delivery
+from app.drill.story_release import Release
 from app.drill.story_zombie import Zombie
 from app.drill.telling import Result, Telling
 from app.drill.world import World
@@ -71,3 +72,4 @@ def tell(story: Story) -> None:
     delivery.until_both_have_landed()
     for place in delivery.places():
         story.look_for_duplicates(place, story.world.observer.ledger_anywhere(place.ticket)[0].sha)
+    Release(story, tuple(place.ticket for place in delivery.places())).until_it_is_merged()

@@ -52,6 +52,11 @@ PROOFS = (
     "issues_closed",
     "branches_gone",
     "ledgers_done",
+    "release_draft",
+    "release_refused",
+    "release_authorized",
+    "release_void",
+    "release_merged",
 )
 STEP_IDS = tuple(str(n) for n in range(1, len(names.STEPS) + 1))
 PATIENCE = 20.0

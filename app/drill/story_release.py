@@ -11,6 +11,7 @@ from app.drill import proofs_of_release as proofs
 from app.drill import world as names
 from app.drill.processes import StoryStopped
 from app.drill.proof import Attempt, Proved
+from app.drill.proofs_of_landing import CI
 from app.drill.proofs_of_release import Word
 from app.drill.proofs_of_work import Place
 from app.drill.story import Story
@@ -45,8 +46,11 @@ class Release:
         self.merge(pull, before)
 
     def merge(self, pull: int, before: str) -> Proved:
-        """The word for the head that stands now, and the merge that it allows."""
+        """The CI passes on the head that stands now; the word for it, and the merge that it allows."""
         observer, place = self._observer, self._place
+        head = observer.branch(names.TRUNK)
+        self._world.pass_check(head)
+        self._story.telling.remark(f"{CI} passes on {head[:12]}")
         word = self.authorize(pull)
         self._story.ask("the guard", lambda: proofs.release_authorized(observer, place, word))
         self.ask_to_merge(pull)
