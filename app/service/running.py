@@ -5,12 +5,11 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol, cast
+from typing import Protocol
 
 import structlog
 from sqlalchemy import Connection, delete, func, select
 
-from app.commands.asking import Doing
 from app.commands.flood import Flood
 from app.commands.hearing import Hearing
 from app.commands.lost_words import LostWords
@@ -151,9 +150,7 @@ def make_parts(settings: Settings) -> Parts:
 def ears_of(controller: Controller, database: Database, pokes: PokeStore, clock: Clock) -> Hearing:
     """What hears comments and buttons for a controller, on the same database."""
     words = WordStore(database)
-    return Hearing(
-        cast(Doing, controller), controller.said_ons, words, Flood(database), LostWords(words, pokes, clock), clock
-    )
+    return Hearing(controller, controller.said_ons, words, Flood(database), LostWords(words, pokes, clock), clock)
 
 
 class Running:
