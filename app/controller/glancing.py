@@ -34,7 +34,8 @@ _HEADS = "refs/heads/"
 class Glanced:
     """What was seen. `scope`: the tickets it tells of; `elsewhere`: tickets of other repositories, by full name and
     number, that something here concerns; `ended`: tickets that ended and whose open Issue was touched; `releases`: the
-    marks of releases by their trunks, None where they were not looked at.
+    marks of releases by their trunks, None where they were not looked at; `guarded`: whether a pull request goes into
+    the base of releases.
     """
 
     at: datetime
@@ -44,6 +45,7 @@ class Glanced:
     elsewhere: frozenset[tuple[str, int]] = frozenset()
     ended: frozenset[int] = frozenset()
     releases: Mapping[str, str] | None = None
+    guarded: bool = False
 
 
 def names_of(tickets: Iterable[TicketId]) -> tuple[str, ...]:
@@ -81,6 +83,8 @@ async def glance_at(repo: Repository, last: Swept | None, now: datetime, policy_
         elsewhere=frozenset((w.repository, w.number) for w in waiting if w.repository.lower() != home),
         ended=await _ended(repo, [one.number for one in touched if one.is_open and not one.is_pull], scope),
         releases=_releases(repo, values, glance, policy, now),
+        guarded=policy is not None
+        and any(p.base == (policy.release.into or repo.default_branch) for p in glance.pulls),
     )
 
 

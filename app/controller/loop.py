@@ -176,9 +176,10 @@ class Loop:
         GitHubError.
         """
         with counting("sweep"):
-            ended = await self._sweeper.bring_right(owner, name)
+            ended, guarded = await self._sweeper.bring_right(owner, name)
             await self._policy.bring_right(owner, name)
-            await self._releases.guard_all(owner, name)
+            if guarded:
+                await self._releases.guard_all(owner, name)
             return ended
 
     async def _extend(self, poke: Poke) -> None:

@@ -56,14 +56,15 @@ class _Handed:
 
 @dataclass(frozen=True)
 class _SweptNow:
-    """How many tickets were poked, which are in progress, and whether anything that is no ticket's differs, or the
-    policy.
+    """How many tickets were poked, which are in progress, whether anything that is no ticket's differs, or the policy,
+    and whether a pull request goes into the base of releases.
     """
 
     poked: int
     active: tuple[TicketId, ...]
     others_differ: bool
     policy_differs: bool = False
+    guarded: bool = False
 
 
 Choice = Callable[[Swept | None, Glanced, Sequence[TicketId]], set[TicketId]]
@@ -115,15 +116,16 @@ class Sweeper:
         """
         return await self._installation(installation, self._all_of, count())
 
-    async def bring_right(self, owner: str, name: str) -> Ended:
+    async def bring_right(self, owner: str, name: str) -> tuple[Ended, bool]:
         """Poke the tickets of one repository that differ from what was last seen, and answer for its pull requests of
-        nobody. Raises GitHubError where it does not answer, Gone where it is not there.
+        nobody; and whether a pull request goes into the base of releases. Raises GitHubError where it does not answer,
+        Gone where it is not there.
         """
         if not is_repository_name(f"{owner}/{name}"):
-            return Ended(None, "no repository has such a name")
+            return Ended(None, "no repository has such a name"), False
         swept = await self._swept(owner, name, count(), _to_look_at)
         ended = await self._discovering.bring_right(owner, name, swept.active)
-        return Ended(ended.again_at, f"{swept.poked} tickets were poked; {ended.reason}")
+        return Ended(ended.again_at, f"{swept.poked} tickets were poked; {ended.reason}"), swept.guarded
 
     async def handed(self, poke: Poke) -> Sequence[RefValue] | None:
         """The ledger's refs as they were read after this very poke, if that is all that poked the ticket: nothing that
@@ -180,7 +182,7 @@ class Sweeper:
     async def _all_of(self, owner: str, name: str, places: "count[int]") -> int:
         """Everything of a repository."""
         swept = await self._swept(owner, name, places, _all, starting=True)
-        if swept.policy_differs:
+        if swept.policy_differs or swept.guarded:
             await self._pokes.poke(str(RepositoryKey(f"{owner}/{name}")))
         return swept.poked + await self._discovering.sweep(owner, name, swept.active)
 
@@ -191,6 +193,8 @@ class Sweeper:
             await self._pokes.poke(str(RepositoryKey(f"{owner}/{name}")))
         if not (swept.others_differ or await self._discovering.is_due(owner, name)):
             return swept.poked
+        if swept.guarded and swept.others_differ:
+            await self._pokes.poke(str(RepositoryKey(f"{owner}/{name}")))
         return swept.poked + await self._discovering.sweep(owner, name, swept.active)
 
     async def _swept(
@@ -211,7 +215,8 @@ class Sweeper:
         await self._marks.keep(_seen(repo, seen, now, chosen, before))
         others_differ = last is None or last.base.others != seen.base.others
         policy_differs = last is not None and last.base.policy != seen.base.policy
-        return _SweptNow(len(chosen | seen.ended), tuple(seen.glance.ledgers), others_differ, policy_differs)
+        poked = len(chosen | seen.ended)
+        return _SweptNow(poked, tuple(seen.glance.ledgers), others_differ, policy_differs, seen.guarded)
 
     async def _poke(self, repo: Repository, tickets: set[TicketId], places: "count[int]") -> None:
         """The first of a sweep at once, and what their rounds need first is read for all of them together."""

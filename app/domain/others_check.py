@@ -46,8 +46,6 @@ class OpenPull:
     refs: Refs
     head_sha: str
     runs: tuple[Run, ...] = ()
-    queued_at: str | None = None
-    """When somebody switched auto-merge on; None where it is off."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ cost a few points each, never by the piece.
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from pydantic import AwareDatetime, Field
 
@@ -23,7 +22,6 @@ _PULL = """
 fragment openPull on PullRequest {
   number state headRefName headRefOid baseRefName updatedAt
   headRepository { nameWithOwner }
-  autoMergeRequest { enabledAt }
   commits(last: 1) {
     nodes {
       commit {
@@ -200,8 +198,7 @@ class Discovery(RepositoryAccess):
         home = node.home.name.lower() if node.home else ""
         runs = tuple(run for commit in node.commits.nodes for run in commit.runs(node.head_sha, self.app_id))
         refs = Refs(node.head, node.base, home == self.full_name.lower())
-        queued = node.auto_merge.get("enabledAt") if node.auto_merge else None
-        pull = OpenPull(node.number, refs, node.head_sha, runs, str(queued) if queued else None)
+        pull = OpenPull(node.number, refs, node.head_sha, runs)
         return ListedPull(pull, node.updated_at)
 
 
@@ -261,7 +258,6 @@ class _Pull(Message):
     base: str = Field(alias="baseRefName")
     updated_at: AwareDatetime = Field(alias="updatedAt")
     home: _Home | None = Field(default=None, alias="headRepository")
-    auto_merge: dict[str, Any] | None = Field(default=None, alias="autoMergeRequest")
     commits: _PullCommits = _PullCommits()
 
 

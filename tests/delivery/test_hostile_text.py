@@ -22,6 +22,7 @@ import structlog
 from markdown_it import MarkdownIt
 
 from app.agent.show import line, printable
+from app.domain.authorization import NotYet
 from app.domain.branch_names import ticket_branch
 from app.domain.checkpoint import Checkpoint, Step
 from app.domain.child_findings import commands as child_commands
@@ -37,11 +38,9 @@ from app.domain.landing import Land, action_of, decide_landing
 from app.domain.landing_actions import Merge, TellOfMerge
 from app.domain.landing_told import standing_in_the_way
 from app.domain.lease import liveness
-from app.domain.missing_pull import Gap, Uncertain
 from app.domain.missing_pull_report import missing_pull_report
 from app.domain.observation import Branch, Issue
 from app.domain.others_check import OpenPull, answers
-from app.domain.others_report import auto_merge_report
 from app.domain.outcome import Blocked, Code
 from app.domain.plain_text import clean
 from app.domain.plan import AskAboutEffect, AskPerson, RestoreBranch, WarnOfGap, target_of
@@ -50,10 +49,16 @@ from app.domain.policy_check import PolicyAt, of_pull
 from app.domain.policy_text import read_policy
 from app.domain.proposed_policy import proposed_policy
 from app.domain.pull_class import Ground, Refs
+from app.domain.pull_evidence import Gap, Uncertain
 from app.domain.pull_text import TITLE_BYTES, pull_body, pull_title
 from app.domain.record import AskedToLand, Board, Carried, Ended, Held, Landing, Permit, Projections
 from app.domain.recovery_steps import findings
 from app.domain.recovery_view import RecoveryView
+from app.domain.release_actions import ReportOnRelease
+from app.domain.release_comment import report_text
+from app.domain.release_frozen import frozen_release_report
+from app.domain.release_guard import GuardedHead, GuardPull
+from app.domain.release_guard import verdict_on as guard_verdict_on
 from app.domain.report import (
     Frozen,
     frozen_report,
@@ -210,6 +215,13 @@ def _check_run(s: Situation, head: Any = None, stuck: Blocked | None = None) -> 
     return f"{verdict.title}\n\n{verdict.summary}"
 
 
+def _guard(text: str) -> str:
+    """What the guard says of a release whose branch has any name, and why it is not authorized."""
+    ground, refs = Ground("main", text, ("*", "*/*")), Refs("r-1", text, True)
+    head = GuardedHead(HEAD, (GuardPull(9, refs, HEAD),))
+    return guard_verdict_on(head, ground, Policy(), {9: NotYet(text, "say it again")}).summary
+
+
 def _others(text: str) -> str:
     ground = Ground("main", text, ("release-*",))
     policy = Policy(release=ReleasePolicy(exclusive=True))
@@ -240,8 +252,12 @@ MARKDOWN: dict[str, Callable[[str], str]] = {
     "report.gap_report": lambda t: gap_report(42, WarnOfGap("e", "no checkpoint since noon"), _issue(t)),
     "effect_report.effect_report": lambda t: effect_report(42, AskAboutEffect("e", t), _issue(t)),
     "missing_pull_report.missing_pull_report": lambda t: missing_pull_report(42, _uncertain(t), _issue(t)),
-    "others_report.auto_merge_report": lambda t: auto_merge_report(9, "e", Refs(t, t, True)),
     "others_check.answers": _others,
+    "release_comment.report_text": lambda t: report_text(
+        ReportOnRelease(9, "e", "it is a second PR", "close one", None)
+    ),
+    "release_frozen.frozen_release_report": lambda t: frozen_release_report(t, Frozen("e", "It moved.", t, t)),
+    "release_guard.verdict_on": _guard,
     "policy_check.of_pull, as the file": lambda t: _policy(t),
     "policy_check.of_pull, as a value": lambda t: _policy(json.dumps({"mode": t, "trunks": [t], "lease": {"ttl": t}})),
     "policy_check.of_pull, as a key": lambda t: _policy(json.dumps({t: 1, "landing": {t: t}, "mode": "full"})),
@@ -461,17 +477,25 @@ def test_nothing_on_a_terminal_moves_the_cursor_or_hides(name: str) -> None:
 # --- how new sinks are noticed -------------------------------------------------------------------------------------
 
 DOORS = {
-    "create_comment": {"controller/act.py", "controller/others.py", "controller/reporting.py"},
-    "edit_comment": {"controller/project.py", "controller/reporting.py"},
-    "create_check_run": {"controller/act.py", "controller/others.py", "controller/policy_checks.py"},
-    "update_check_run": {
-        *("controller/enrolling.py", "controller/others.py", "controller/policy_checks.py", "controller/project.py")
+    "create_comment": {
+        *("controller/act.py", "controller/release_acting.py", "controller/releasing.py", "controller/reporting.py")
     },
-    "create_pull": {"controller/act.py", "controller/proposing.py"},
+    "edit_comment": {"controller/project.py", "controller/releasing.py", "controller/reporting.py"},
+    "create_check_run": {
+        *("controller/act.py", "controller/others.py", "controller/policy_checks.py"),
+        "controller/release_guarding.py",
+    },
+    "update_check_run": {
+        *("controller/enrolling.py", "controller/others.py", "controller/policy_checks.py", "controller/project.py"),
+        "controller/release_guarding.py",
+    },
+    "create_pull": {"controller/act.py", "controller/proposing.py", "controller/release_acting.py"},
+    "edit_text": {"controller/releasing.py"},
+    "open_issue": {"controller/release_acting.py"},
     "commit_with_file": {"controller/proposing.py"},
     "merge_pull": {"controller/landing.py"},
     "edit_body": {"controller/upkeep.py"},
-    "create_commit": {"controller/fencing_off.py", "ledger/api.py"},
+    "create_commit": {"controller/fencing_off.py", "ledger/making.py"},
 }
 """Methods that carry text of ours to GitHub, and the files that call them. The doctor writes into its own sandbox."""
 
@@ -521,7 +545,7 @@ def test_every_method_that_carries_text_is_a_door() -> None:
         for node in ast.walk(tree)
         if _texts_of(node) and not node.name.startswith("_")  # type: ignore[attr-defined]
     }
-    assert carrying - {"git_fetch", "write"} == set(DOORS), (
+    assert carrying - {"git_fetch", "write", "create_ruleset", "change_ruleset"} == set(DOORS), (
         "a new method carries text to GitHub: name it among the doors"
     )
 
@@ -555,5 +579,6 @@ def test_every_check_run_is_tried() -> None:
         "controller/others.py",  # others_check.answers
         "controller/policy_checks.py",  # policy_check
         "controller/project.py",  # verdict_on, and what frozen_report says too
+        "controller/release_guarding.py",  # release_guard.verdict_on
     }
     assert made == known, "a new check-run is written: try it among MARKDOWN"

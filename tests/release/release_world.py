@@ -3,6 +3,7 @@ guard, and people with roles. The loop runs through its own pokes, and events ta
 """
 
 import secrets
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,13 @@ import httpx
 from loop_world import REPO, LoopWorld
 
 from app.controller.controller import Controller
+from app.controller.release_hearing import DoneRelease
 from app.controller.turn import Ended
+from app.domain import release_verbs
+from app.domain.authorization import digest_of
 from app.domain.keys import TrunkKey
+from app.domain.release_record import Person, Source
+from app.domain.release_verbs import ReleaseVerb
 from app.emulator.client import Emulator
 from app.service.events import Poked, keys_of
 
@@ -208,6 +214,33 @@ class ReleaseWorld(LoopWorld):
                 break
             self.emulator.advance(max(wait, 0) + 1)
         return [e.reason for e in ended]
+
+    async def word(self, controller: Controller, who: str, verb: str, sha: str = "", number: int = 0) -> DoneRelease:
+        """A person says a word about the release in a comment on its pull request, and it is carried out. Raises
+        Refused.
+        """
+        number = number or int(self.pull()["number"])
+        comment = self.say(who, number, f"/recovery {verb} {sha}".strip())
+        return await self.carry_out(controller, comment, verb, sha, number)
+
+    async def carry_out(
+        self, controller: Controller, comment: dict[str, Any], verb: str, sha: str, number: int
+    ) -> DoneRelease:
+        """What a comment that REST showed says, carried out (again)."""
+        by = Person(login=comment["user"]["login"], id=comment["user"]["id"])
+        source = Source(
+            comment_id=comment["id"],
+            number=number,
+            created_at=comment["created_at"],
+            body_digest=digest_of(comment["body"]),
+        )
+        id = str(comment["id"])
+        rules: dict[str, ReleaseVerb] = {
+            "authorize-release": partial(release_verbs.authorize, by=by, sha=sha, source=source),
+            "revoke-release": partial(release_verbs.revoke, by=by),
+            "merge-release": partial(release_verbs.merge, id=id, by=by),
+        }
+        return await controller.hear_release(*AT, number, id=id, verb=verb, by=by, rule=rules[verb], source=source)
 
     def routed(self) -> list[str]:
         """The keys that deliveries since the last call poke."""
