@@ -58,7 +58,7 @@ async def test_ten_crashing_claims_get_three_attempts_and_then_a_person_is_told_
     assert isinstance(refused, Blocked)
     assert exit_code(refused.code) == Exit.GATE_CLOSED
     assert "3 claims in a row completed no step" in refused.reason
-    assert "resume.max_attempts" in refused.remedy
+    assert "`/recovery recover`" in refused.remedy
     assert not (await controller.brief("acme", "shop", world.ticket)).claimable
 
     assert await world.poked() == [f"{REPO}#{world.ticket}"]
@@ -111,7 +111,7 @@ async def test_failed_attempts_keep_no_ticket_fresh_and_past_four_hours_it_is_to
     assert world.writes(mark) == []
     (pull,) = world.get("pulls?state=all")
     (report,) = world.comments(pull["number"], REPORT)
-    assert "after 4h" in report["body"]
+    assert "within 4h (resume.max_age)" in report["body"]
     assert world.check_runs(sha)[-1]["conclusion"] == "action_required"
 
 
