@@ -159,6 +159,7 @@ OPPOSITES = [
     ("hold", "unhold"),
     ("hold", "land"),
     ("cancel", "recover"),
+    ("takeover", "land"),
     ("cancel", "land"),
     ("approve deploy", "deny deploy"),
     ("resolve deploy done", "resolve deploy not-done"),
