@@ -19,7 +19,9 @@ from app.github.repository import Repository
 from app.ledger.reading import Standing
 
 SOON_S = 60
-"""A word that is looked at so soon after it was said finds the head that its author saw, where GitHub says nothing."""
+"""A word that is looked at so soon after it was said is taken to find the head that its author saw, where GitHub does
+not say when that came.
+"""
 
 
 @dataclass(frozen=True)
@@ -79,17 +81,15 @@ class SaidOns:
         return Meant(pull=pull, reason=f"#{pull.number} is no ticket's own pull request, and no release's")
 
     async def head_when_said(self, on: SaidOn, pull: Pull, said_at: datetime) -> str | None:
-        """The head of a PR, where it certainly was the head when something was said.
-
-        GitHub makes a check-suite at every push; one that is younger than the word belongs to a later push. One of the
-        same second may: GitHub tells whole seconds.
+        """The head of a PR, where it certainly was the head when something was said. GitHub tells of a branch of this
+        repository when it was moved; where it tells nothing, only what is looked at soon counts.
         """
         if pull.state != "OPEN":
             return None
-        since = await on.repo.known_since(pull.head_sha)
+        since = await on.repo.head_since(pull.head, pull.head_sha) if refs_of(pull, on.repo.full_name).own else None
         if since is None:
             return pull.head_sha if on.seen.now - said_at <= timedelta(seconds=SOON_S) else None
-        return pull.head_sha if since < said_at else None
+        return pull.head_sha if since <= said_at else None
 
     async def generation(self, on: SaidOn, ticket: TicketId) -> int | None:
         """The ticket's present generation; None where no ledger of it can be read."""

@@ -1,5 +1,5 @@
-"""Since when GitHub has known a commit, by its own clock: when it made the first check-suite for it. Dates inside a
-commit are whatever its author's machine said.
+"""Since when a commit has been a branch's head, by GitHub's own clock: by its list of pushes and merges, and by when it
+first offered the commit to an App to check. Dates inside a commit are whatever its author's machine said.
 """
 
 from datetime import datetime
@@ -8,22 +8,42 @@ from pydantic import AwareDatetime
 
 from app.domain.model import Message
 from app.github.access import RepositoryAccess
+from app.github.errors import Forbidden
 from app.github.shapes import read
 from app.github.wire import Call
 
+_ACTIVITY = "/repos/{owner}/{repo}/activity"
 _SUITES = "/repos/{owner}/{repo}/commits/{sha}/check-suites"
+_NEWEST = 5
 
 
 class HeadTimes(RepositoryAccess):
-    """When commits came."""
+    """When heads came. Reads only."""
 
-    async def known_since(self, sha: str) -> datetime | None:
-        """When GitHub first offered this commit to an App to check, at its push; None where it never did, because the
-        repository has that switched off. One request. Raises GitHubError.
+    async def head_since(self, branch: str, sha: str) -> datetime | None:
+        """Since when this commit certainly has been the head of a branch of this repository: the later of what both
+        tell, and now, where the newest push that is listed left another head. None where neither tells anything. Two
+        requests. Raises GitHubError.
         """
+        moments: list[datetime] = []
+        try:
+            answer = await self.session.get(_ACTIVITY, self._at(), {"ref": f"refs/heads/{branch}", "per_page": _NEWEST})
+            pushes = read(list[_Activity], answer.body, Call("GET", _ACTIVITY))
+            if pushes:
+                newest = max(pushes, key=lambda push: push.timestamp)
+                moments.append(newest.timestamp if newest.after == sha else answer.date)
+        except Forbidden:
+            pass
         answer = await self.session.get(_SUITES, self._at(sha=sha))
         suites = read(_Suites, answer.body, Call("GET", _SUITES)).check_suites
-        return min((suite.created_at for suite in suites if suite.created_at is not None), default=None)
+        checked = [suite.created_at for suite in suites if suite.created_at is not None]
+        # Of a commit that was pushed before, to another branch or to this one, only the list of pushes says when.
+        return max((*moments, *sorted(checked)[:1]), default=None)
+
+
+class _Activity(Message):
+    after: str
+    timestamp: AwareDatetime
 
 
 class _Suite(Message):
