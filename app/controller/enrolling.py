@@ -11,22 +11,30 @@ whoever looks next. What if two of us do it: one wins. What if an agent claims m
 look finds a holder.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import TypeVar
+
 import structlog
 
 from app.controller.journal import Journal, Journaled
 from app.controller.reporting import Reporter
 from app.controller.turn import Again, Ended, unwritten
 from app.controller.view import View, Views
-from app.domain.branch_clues import MOST_BLOCKING, Clues, Compared, NoCommonHistory, Pair, Release, Waited
+from app.domain.branch_clues import MOST_BLOCKING, Clues, Compared, NoCommonHistory, Pair, Recorded, Release, Waited
 from app.domain.branches import ticket_of_branch
 from app.domain.derived import derived
 from app.domain.effect_journal import due
 from app.domain.enrolment import Enrolled, NotEnrolled, enrolment
 from app.domain.external_id import parse
-from app.domain.missing_pull import Found, LeftAlone, NoTicket, NotStarted, Rebuilt, ToCompare, Uncertain, rebuild
+from app.domain.fencing import is_passive
+from app.domain.missing_pull import held_against_record, rebuild
 from app.domain.observation import Branch
 from app.domain.others_check import NO_TICKET, OTHERS_ID
+from app.domain.plan import AskAboutPull, CreateComment, CreatePull, Plan, Wait
 from app.domain.policy import Mode, Policy
+from app.domain.pull_evidence import Found, LeftAlone, NoTicket, NotStarted, Rebuilt, ToCompare, Uncertain
 from app.domain.record import Record, Work
 from app.domain.ticket_id import Child, number_of
 from app.domain.ticket_trailers import tickets_named_by
@@ -37,6 +45,9 @@ from app.ledger.reading import Standing
 
 MOST_QUESTIONS = 8
 """Rounds of comparisons in one look. Each is asked because of what the one before showed."""
+LOOK_AGAIN = timedelta(minutes=30)
+"""After a contradiction: that a branch is unlinked, or a dependency taken away, need not bring an event."""
+Answer = TypeVar("Answer")
 
 log = structlog.get_logger()
 
@@ -99,15 +110,35 @@ class Enrolling:
 
     async def find(self, view: View, policy: Policy) -> Found:
         """Where the work of a ticket without a record is and goes. Reads only. Raises GitHubError."""
-        clues = await self._clues(view, policy)
+        return await self._answered(view, await self._clues(view, policy), rebuild)
+
+    async def unless_contradicted(self, view: View, record: Record, policy: Policy, plan: Plan) -> Plan:
+        """The plan of a ticket that gets its PR, held against what else speaks for where its work is: without the PR,
+        and with a report in its place, where that contradicts the record of a claim. Reads only. Raises GitHubError.
+        """
+        if record.work is None or isinstance(view.ticket, Child) or is_passive(record):
+            return plan
+        # A board that says another trunk than the record is a person's word, which moves the ticket by itself.
+        recorded = Recorded(record.work.branch, record.work.trunk, record.checkpoint.predecessor_issue_or_pr)
+        clues = replace(await self._clues(view, policy), recorded=recorded, release=None)
+        found = await self._answered(view, clues, held_against_record)
+        if found is None:
+            return plan
+        log.info("no pull request is opened", ticket=view.ticket, because=found.reason)
+        rest = [action for action in plan if not isinstance(action, CreatePull | CreateComment)]
+        told = AskAboutPull(found, found.reason)
+        return (*rest, told, Wait(f"no PR is opened: {found.reason}", view.now + LOOK_AGAIN))
+
+    async def _answered(self, view: View, clues: Clues, ask: Callable[[Clues], Answer | ToCompare]) -> Answer:
+        """What the rule says once everything is compared that it asks for."""
         known: dict[Pair, Compared | NoCommonHistory] = {}
         for _ in range(MOST_QUESTIONS):
-            found = rebuild(clues)
+            found = ask(clues)
             if not isinstance(found, ToCompare):
                 return found
             for base, head in found.pairs:
                 known[base, head] = _compared(await self._views.compared(view.repo, base, head))
-            clues = Clues(**{**clues.__dict__, "compared": known})
+            clues = replace(clues, compared=known)
         raise AssertionError("the evidence asks for a bounded number of comparisons")
 
     async def _clues(self, view: View, policy: Policy) -> Clues:

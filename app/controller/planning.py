@@ -21,7 +21,6 @@ from app.domain.intended import Intended, RepositoryPlan, Step, steps_of
 from app.domain.issue_gate import open_issue
 from app.domain.landing_tail import tail
 from app.domain.life_cycle import Ending, ending
-from app.domain.missing_pull import Found, Rebuilt, Uncertain
 from app.domain.observation import Branch, Observation
 from app.domain.others_check import Answer, OpenPull, answers, is_nobodys
 from app.domain.outcome import Blocked
@@ -29,6 +28,7 @@ from app.domain.policy import PATH, Mode, Policy
 from app.domain.policy_check import NAME, Verdict
 from app.domain.policy_in_force import InForce
 from app.domain.pull_class import Ground, class_of
+from app.domain.pull_evidence import Found, Rebuilt, Uncertain
 from app.domain.situation import Situation
 from app.domain.ticket_id import Child, TicketId, by_number, number_of
 from app.domain.trunks import is_trunk

@@ -10,10 +10,10 @@ from app.domain.effect_report import effect_report
 from app.domain.fence_commit import Disarming
 from app.domain.handoff_marker import report_marker
 from app.domain.landing_actions import TellOfMerge
-from app.domain.missing_pull import Uncertain
 from app.domain.missing_pull_report import edge_of, missing_pull_report, reports_of
 from app.domain.observation import Pull
 from app.domain.plan import AskAboutEffect, AskPerson, RestoreBranch, WarnOfGap
+from app.domain.pull_evidence import Uncertain
 from app.domain.report import (
     Frozen,
     frozen_report,

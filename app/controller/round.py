@@ -177,6 +177,8 @@ class Rounds:
         withdrawn = next((a for a in plan if isinstance(a, FenceOff)), None)
         if withdrawn is not None:
             return await self._fence_off(view, standing, withdrawn)
+        if view.usable_policy is not None and any(isinstance(a, CreatePull) for a in plan):
+            plan = await self._enrolling.unless_contradicted(view, standing.record, view.usable_policy, plan)
         guarded = [a for a in plan if isinstance(a, Guarded)]
         creates = any(isinstance(a, CreatePull | CreateComment) for a in guarded)
         wait_s = await view.repo.session.content_wait_s() if creates else 0.0

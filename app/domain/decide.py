@@ -23,7 +23,6 @@ from app.domain.handoff_marker import marker_of
 from app.domain.landing_tail import tail
 from app.domain.lease import liveness, past
 from app.domain.metadata import decide_metadata
-from app.domain.missing_pull import Uncertain
 from app.domain.observation import Observation, Pull
 from app.domain.others_check import OTHERS_ID
 from app.domain.plan import (
@@ -52,6 +51,7 @@ from app.domain.plan import (
     target_of,
 )
 from app.domain.pull_base import pull_base
+from app.domain.pull_evidence import Uncertain
 from app.domain.record import TERMINAL, Record, Work
 from app.domain.situation import Situation, ticket_pull
 from app.domain.stack_moves import stack_moves

@@ -2,9 +2,9 @@
 
 from app.domain.handoff_marker import report_marker
 from app.domain.mention import mention
-from app.domain.missing_pull import Uncertain
 from app.domain.observation import Comment, Issue, Observation
 from app.domain.plain_text import cut
+from app.domain.pull_evidence import Uncertain
 from app.domain.ticket_id import TicketId
 from app.domain.untrusted import inline
 

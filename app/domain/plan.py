@@ -17,7 +17,7 @@ from app.domain.landing_actions import (
     TellOfMerge,
     UpdateBranch,
 )
-from app.domain.missing_pull import Uncertain
+from app.domain.pull_evidence import Uncertain
 from app.domain.record import Board, Carried, Drafting, Permit, PermitKind, Target
 from app.domain.upkeep_actions import AddLabels, AskOwners, Assign, LinkIssue, RemoveLabel, SetBoardStatus
 

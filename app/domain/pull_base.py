@@ -7,8 +7,8 @@ contradict each other no PR is opened: on the wrong base it would show, and land
 from dataclasses import dataclass
 
 from app.domain.branches import ticket_of_branch
-from app.domain.missing_pull import Gap, Uncertain
 from app.domain.observation import Observation
+from app.domain.pull_evidence import Gap, Uncertain
 from app.domain.record import Record
 from app.domain.stack import HasLanded, NoPredecessor, Unclear, stacking
 

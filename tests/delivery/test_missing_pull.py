@@ -15,18 +15,9 @@ from app.domain.branch_clues import (
     TicketBranch,
     Waited,
 )
-from app.domain.missing_pull import (
-    Gap,
-    LeftAlone,
-    NoTicket,
-    NotStarted,
-    Rebuilt,
-    Source,
-    ToCompare,
-    Uncertain,
-    rebuild,
-)
+from app.domain.missing_pull import rebuild
 from app.domain.observation import Branch
+from app.domain.pull_evidence import Gap, LeftAlone, NoTicket, NotStarted, Rebuilt, Source, ToCompare, Uncertain
 from app.domain.ticket_trailers import tickets_named_by
 
 ONE, TWO, TRUNK_OF_TWO = "1" * 40, "2" * 40, "3" * 40
