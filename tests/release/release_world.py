@@ -141,6 +141,12 @@ class ReleaseWorld(LoopWorld):
         made: dict[str, Any] = self.as_person(who, "POST", f"issues/{number}/comments", body=text)
         return made
 
+    def rerequest(self, run: int) -> None:
+        """Ask for a check-run of our App anew, as a click does."""
+        token = self.emulator.installation_token(self.app, self.installation)
+        path = f"/repos/{REPO}/check-runs/{run}/rerequest"
+        self.http.post(path, headers={"Authorization": f"Bearer {token}"}).raise_for_status()
+
     def require_guard(self, branch: str = INTO, **more: Any) -> int:
         """The ruleset that has GitHub require the guard from this App; its id."""
         check = {"context": GUARD, "integration_id": self.app["id"]}
