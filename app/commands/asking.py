@@ -8,6 +8,7 @@ from app.commands.verb import Permission, ReleaseHeard
 from app.controller.effect_decisions import Decision
 from app.controller.person_commands import Done, Word
 from app.domain.brief import Brief
+from app.domain.command_noted import known
 from app.domain.effect_state import EffectState
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.permission import Level, NoSuchAccount, NotTold, Role
@@ -30,7 +31,7 @@ _LEVELS: dict[Permission, Level] = {
 class Doing(Protocol):
     """What carries words out: the controller."""
 
-    async def hear(self, owner: str, name: str, ticket: TicketId, word: Word) -> Done: ...
+    async def hear(self, owner: str, name: str, ticket: TicketId, word: Word, *, dry_run: bool = False) -> Done: ...
 
     async def decide_effect(
         self, owner: str, name: str, ticket: TicketId, event: str, decision: Decision
@@ -74,25 +75,56 @@ def not_permitted(role: Role, person: Person, verb: str, needs: Permission) -> B
 
 
 class Asked:
-    """The acts of one person's command: each asks first whether that person may still."""
+    """The acts of one person's command: each asks first whether that person may still. `first`: why the person might
+    not when the command's turn came; None where nothing spoke against it.
+    """
 
-    def __init__(self, doing: Doing, repo: Repository, person: Person, verb: str, needs: Permission) -> None:
+    def __init__(
+        self,
+        doing: Doing,
+        repo: Repository,
+        person: Person,
+        verb: str,
+        needs: Permission,
+        first: Blocked | None = None,
+    ) -> None:
         self._doing = doing
         self._repo = repo
         self._person = person
         self._verb = verb
         self._needs = needs
+        self.first = first
 
     async def require(self) -> None:
         """Raises Refused where the person may not say this now, GitHubError where GitHub does not answer."""
-        role = await self._repo.role_of(self._person.login)
-        blocked = not_permitted(role, self._person, self._verb, self._needs)
+        blocked = await self._blocked()
         if blocked is not None:
             raise Refused(blocked)
 
     async def hear(self, owner: str, name: str, ticket: TicketId, word: Word) -> Done:
-        await self.require()
-        return await self._doing.hear(owner, name, ticket, word)
+        blocked = await self._blocked()
+        if blocked is None:
+            return await self._doing.hear(owner, name, ticket, word)
+        done = await self._done_before(owner, name, ticket, word)
+        if done is None:
+            raise Refused(blocked)
+        # It was carried out while the person still might, and whoever did it never came to say so.
+        self.first = None
+        return done
+
+    async def _blocked(self) -> Blocked | None:
+        if self.first is not None:
+            return self.first
+        role = await self._repo.role_of(self._person.login)
+        return not_permitted(role, self._person, self._verb, self._needs)
+
+    async def _done_before(self, owner: str, name: str, ticket: TicketId, word: Word) -> Done | None:
+        """What the record knows of this very command: it is only answered again (the ownership protocol, R16)."""
+        try:
+            done = await self._doing.hear(owner, name, ticket, word, dry_run=True)
+        except Refused:
+            return None
+        return done if known(done.record, word.id) is not None else None
 
     async def decide_effect(
         self, owner: str, name: str, ticket: TicketId, event: str, decision: Decision

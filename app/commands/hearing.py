@@ -198,13 +198,15 @@ class Hearing:
 
     async def _one(self, word: _Word, on: SaidOn, said: Said, verb: Verb, role: Role) -> _Outcome:
         command = said.command
-        blocked = misplaced(verb, said) or not_permitted(role, word.person, verb.name, verb.permission)
-        blocked = blocked or _too_old(word, on, verb) or await self._out_of_date(word, on)
+        blocked = misplaced(verb, said) or _too_old(word, on, verb) or await self._out_of_date(word, on)
         if blocked is not None:
             return _Outcome(command, Result.REFUSED, refusal(blocked))
-        act = Asked(self._doing, on.repo, word.person, verb.name, verb.permission)
+        first = not_permitted(role, word.person, verb.name, verb.permission)
+        act = Asked(self._doing, on.repo, word.person, verb.name, verb.permission, first)
         try:
             answered = await verb.carry_out(said, act)
+            if act.first is not None:
+                raise Refused(act.first)
         except Refused as refused:
             why = refused.blocked
             if why.code is Code.WRITES_OFF:

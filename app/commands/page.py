@@ -46,10 +46,30 @@ do not count. `release.authorizers` in the [policy](policy.md) says who may auth
 the comment was written. Where the branch has moved since, nothing happens, and the answer holds the command for what is
 there now. `accept` and `authorize-release` want all 40 characters.
 
+## What is heard, and when
+
+- A comment counts for 72 hours by GitHub's clock; after 24 only what stops or shows something (the table's last column)
+  is carried out, and the rest is answered "too old". Its text is the one that was delivered; a comment that is removed
+  before its turn says nothing.
+- Where a delivery was lost, the sweep (every five minutes, and at every start) finds the comment, as long as it was
+  never edited. Losing the service's database loses no command either.
+- Of one person ten comments are heard within ten minutes in a repository. The next one is answered with when to go on;
+  what comes until then is neither carried out nor answered.
+- Where nothing may be written (no policy file, `mode: observe`, an operator's stop) nothing is: no answer, and no 👀.
+  What was said during a stop is heard when it ends.
+
 ## Answers
 
-A comment is answered once, in place, whatever is delivered twice. A refusal says what is missing, who can help and
-which command. The same words at the operator's terminal: [commands-at-the-terminal.md](commands-at-the-terminal.md).
+👀 on the comment means that it was heard; 🚀 that all of it was done, 😕 that something was not. A comment is answered
+once, in place, whatever is delivered twice. A refusal says what is missing, who can help and which command.
+The same words at the operator's terminal: [commands-at-the-terminal.md](commands-at-the-terminal.md).
+
+## Buttons
+
+Once it is completed, the check-run of a ticket shows three buttons: Recover now and Hold say `recover` and `hold`, Show
+brief answers with everything that a fresh agent must know. Permissions are those of the commands. A click is about the
+state that the check-run showed: on a ticket that somebody else holds by now it is refused. Authorizing a release is no
+button, because a click names no commit.
 """
 
 

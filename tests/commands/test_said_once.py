@@ -179,6 +179,23 @@ async def test_a_service_that_dies_between_its_act_and_its_answer(world: SpokenW
     await heard_once(world, made, made.ticket, comment["id"], "hold")
 
 
+async def test_what_was_done_is_answered_as_done_though_the_person_may_not_any_more(world: SpokenWorld) -> None:
+    service = world.replica()
+    made = await ticket(world, service)
+    comment = world.comment(made.ticket, "/recovery hold", by="tom")
+    payload = world.payload(made.ticket, comment)
+    mortal = Mortal(at=-1, after=False, until=f"/issues/{made.ticket}/comments")
+    await world.deliver(dying := world.replica(transport=mortal), "issue_comment", payload)
+    await _killed(dying)
+    world.role("tom", "read")
+    ledger = world.ledger()
+    await world.deliver(successor := world.replica(), "issue_comment", payload)
+    await successor.hear()
+    await heard_once(world, made, made.ticket, comment["id"], "hold")
+    assert "`/recovery hold`: done." in world.answer(made.ticket, comment["id"])
+    assert world.ledger() == ledger
+
+
 async def test_an_answer_that_was_not_heard_of_comes_late(world: SpokenWorld) -> None:
     service = world.replica()
     made = await ticket(world, service)
