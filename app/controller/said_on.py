@@ -89,7 +89,8 @@ class SaidOns:
         since = await on.repo.head_since(pull.head, pull.head_sha) if refs_of(pull, on.repo.full_name).own else None
         if since is None:
             return pull.head_sha if on.seen.now - said_at <= timedelta(seconds=SOON_S) else None
-        return pull.head_sha if since <= said_at else None
+        # GitHub tells whole seconds: a push of the same one may have come after the word.
+        return pull.head_sha if since < said_at else None
 
     async def generation(self, on: SaidOn, ticket: TicketId) -> int | None:
         """The ticket's present generation; None where no ledger of it can be read."""
