@@ -27,7 +27,7 @@ from sqlalchemy.exc import OperationalError
 
 from app.controller.controller import Controller
 from app.controller.database import Database
-from app.domain.keys import TicketKey
+from app.domain.keys import TicketKey, TrunkKey
 from app.domain.outcome import Refused
 from app.domain.ticket_id import TicketId
 from app.emulator.client import Emulator
@@ -209,12 +209,16 @@ def _named(request: httpx.Request) -> Call:
         mutates = query.startswith("mutation")
         return Call(Reach.WRITE if mutates else Reach.READ, f"graphql {names[1 if mutates else 0]}")
     short = re.sub(r"[0-9a-f]{40}|[0-9]+", "*", path.removeprefix(f"/repos/{REPO}/"))
-    reads = request.method in ("GET", "HEAD") or path.endswith("/access_tokens")
+    # Git asks by POST for what it is to be shown.
+    reads = request.method in ("GET", "HEAD") or path.endswith(("/access_tokens", "/git-upload-pack"))
     return Call(Reach.READ if reads else Reach.WRITE, f"{request.method} {short}")
 
 
 class Play:
     """One run of a story: the processes of the service, the agents' calls to it, and the loop."""
+
+    longest_wait_s = float("inf")
+    """A look that is due later than this is waited for no more."""
 
     def __init__(self, world: LoopWorld, disturber: Disturber) -> None:
         self.world = world
@@ -223,9 +227,14 @@ class Play:
         self._database = self._new_database()
         self.controller = self._start()
         self.tickets: list[TicketId] = [world.ticket]
-        """What the loop looks after: the ticket, and its children where there are some."""
+        """The ticket, and its children where there are some."""
         self.carried_out = 0
         """How often something was done outside Git."""
+
+    @property
+    def keys(self) -> list[TicketKey | TrunkKey]:
+        """What the loop looks after."""
+        return [TicketKey(REPO, ticket) for ticket in self.tickets]
 
     def begin(self) -> None:
         """From here on calls are counted and disturbed."""
@@ -262,13 +271,13 @@ class Play:
 
     async def settle(self) -> None:
         """Run the loop until it waits for nothing, moving GitHub's clock to each next look."""
-        for ticket in self.tickets:
-            await self._settle(ticket)
+        for key in self.keys:
+            await self._settle(key)
 
-    async def _settle(self, ticket: TicketId) -> None:
+    async def _settle(self, key: TicketKey | TrunkKey) -> None:
         for _ in range(MAX_ROUNDS):
             try:
-                ended = await self.controller.round(TicketKey(REPO, ticket))
+                ended = await self.controller.round(key)
             except Killed:
                 self._restart()
                 continue
@@ -278,6 +287,8 @@ class Play:
             if ended.again_at is None:
                 return
             ahead = ended.again_at.timestamp() - self.world.emulator.now()
+            if ahead > self.longest_wait_s:
+                return
             self.world.emulator.advance(max(ahead, 0) + 1)
         raise AssertionError(f"no fixed point after {MAX_ROUNDS} rounds")
 
@@ -296,16 +307,17 @@ class Play:
         counted = len(self.disturber.seen)
         await self.settle()
         written = [call.name for call in self.disturber.seen[counted:] if call.reach is Reach.WRITE]
-        assert written == [], "a round on a settled world writes nothing"
+        assert written == [], f"a round on a settled world writes nothing: {written}"
 
     async def _elapse(self) -> None:
         """A long time goes by, in which another replica looks after the tickets."""
         self.world.emulator.advance(PAUSE_S)
         other = self.world.controller(database_file=self._new_database())
-        for ticket in self.tickets:
+        for key in self.keys:
             for _ in range(MAX_ROUNDS):
                 with suppress(GitHubError):
-                    if (await other.round(TicketKey(REPO, ticket))).again_at is None:
+                    again_at = (await other.round(key)).again_at
+                    if again_at is None or again_at.timestamp() - self.world.emulator.now() > self.longest_wait_s:
                         break
                 self.world.emulator.advance(5)
 
@@ -332,11 +344,13 @@ End = TypeVar("End")
 
 @dataclass(frozen=True)
 class Stage:
-    """Where stories are played: an emulator, its data and a folder for the agents."""
+    """Where stories are played: an emulator, its data and a folder for the agents. `player` plays them in `world`."""
 
     emulator: Emulator
     data: Path
     folder: Path
+    player: type[Play] = Play
+    world: type[LoopWorld] = LoopWorld
 
     async def play(
         self, story: Story, end_of: Callable[[Play, Path], Awaitable[End]], kind: str = "", target: int = -1
@@ -345,12 +359,12 @@ class Stage:
         folder = self.folder / secrets.token_hex(4)
         folder.mkdir()
         disturber = Disturber(self.emulator, kind, target)
-        world = LoopWorld(self.emulator, folder)
+        world = self.world(self.emulator, folder)
         # Only the journal measures by the machine's own clock how long ago it wrote.
         own_clock = SimpleNamespace(monotonic=lambda: time.monotonic() + disturber.skew_s)
         try:
             with patch("app.controller.journal.time", own_clock):
-                play = Play(world, disturber)
+                play = self.player(world, disturber)
                 await story(play)
                 await play.finish()
                 return await end_of(play, self.data), disturber.of_story

@@ -87,7 +87,7 @@ async def end_of(play: Play, data: Path) -> EndState:
     ]
     said = [str(comment["body"]) for comment in world.get("issues/comments")]
     check_runs = _check_runs(play)
-    bare = _repository(data)
+    bare = repository_of(data)
     return EndState(
         status=record.status,
         generation=record.generation,
@@ -106,7 +106,7 @@ async def end_of(play: Play, data: Path) -> EndState:
         effects=tuple((effect.key, effect.state) for effect in record.effects),
         carried_out=play.carried_out,
         children=tuple((c.name, c.state, c.generation, c.result_commit is not None) for c in view.family.shown(record)),
-        tree=_git(bare, "rev-parse", f"{published}^{{tree}}") if published else "",
+        tree=git_of(bare, "rev-parse", f"{published}^{{tree}}") if published else "",
         issue=_issue(world),
         trunk=tuple(sorted(c["commit"]["message"].split("\n")[0] for c in world.get("commits?sha=release-1"))),
         told=sum("<!-- agent-recovery" in body and _GAP not in body for body in said),
@@ -119,7 +119,8 @@ def _issue(world: LoopWorld) -> tuple[str, int]:
     return world.get(f"issues/{world.ticket}")["state"], sum(e["event"] == "closed" for e in events)
 
 
-def _repository(data: Path) -> Path:
+def repository_of(data: Path) -> Path:
+    """The one repository of an emulator."""
     return next(data.glob("repos/*.git"))
 
 
@@ -138,13 +139,14 @@ def _check_runs(play: Play) -> list[tuple[str, int, str]]:
 
 
 def _generations_with_two_nonces(bare: Path, place: str) -> tuple[int, ...]:
-    shas = _git(bare, "rev-list", "--first-parent", f"refs/agent-recovery/{place}").split()
-    raw = _git(bare, "cat-file", "--batch", told="".join(f"{sha}:record.json\n" for sha in shas))
+    shas = git_of(bare, "rev-list", "--first-parent", f"refs/agent-recovery/{place}").split()
+    raw = git_of(bare, "cat-file", "--batch", told="".join(f"{sha}:record.json\n" for sha in shas))
     leases = [json.loads(line).get("lease") for line in raw.splitlines() if line.startswith("{")]
     nonces = {(lease["generation"], lease["nonce"]) for lease in leases if lease}
     return tuple(g for g, count in Counter(generation for generation, _ in nonces).items() if count > 1)
 
 
-def _git(bare: Path, *arguments: str, told: str | None = None) -> str:
+def git_of(bare: Path, *arguments: str, told: str | None = None) -> str:
+    """What git says of a bare repository."""
     done = subprocess.run(["git", "-C", str(bare), *arguments], input=told, check=True, capture_output=True, text=True)
     return done.stdout.strip()

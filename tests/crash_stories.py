@@ -44,7 +44,7 @@ async def claim(play: Play, claim_id: str, generation: int = 0, ticket: TicketId
     return play.world.agent(grant)
 
 
-def _number(agent: Agent) -> int:
+def next_number(agent: Agent) -> int:
     """The number of the holder's next write."""
     agent._seq += 1
     return int(agent._seq)
@@ -57,7 +57,7 @@ async def push(play: Play, agent: Agent, step: str) -> None:
 
 async def push_commit(play: Play, agent: Agent, sha: str, step: str, integrated: tuple[Integrated, ...] = ()) -> None:
     """Push a commit, as an agent that tries again with the same key until it knows that it was carried out."""
-    request = (secrets.token_hex(8), _number(agent))
+    request = (secrets.token_hex(8), next_number(agent))
 
     def deed() -> object:
         return agent.push_commit(sha, step, request=request, integrated=integrated)
@@ -90,23 +90,25 @@ async def push_plainly(play: Play, agent: Agent, step: str) -> None:
 async def save(play: Play, agent: Agent, status: str = "working") -> None:
     """A checkpoint through the service."""
     body = {"completed_steps": [{"id": "one", "text": "one"}], "next_steps": [{"text": "more"}]}
-    request = CheckpointRequest(key=f"checkpoint-{status}", seq=_number(agent), checkpoint=body, status=status)
+    request = CheckpointRequest(key=f"checkpoint-{status}", seq=next_number(agent), checkpoint=body, status=status)
     await play.call(lambda c: c.checkpoint(*AT, play.world.ticket, claims_of(agent.grant), request))
 
 
 async def validate(play: Play, agent: Agent, sha: str) -> None:
     """What was checked on a commit, recorded."""
     made = Validation(profile="unit", version="3", validated_sha=sha, completed=("a",), not_run=("b",))
-    request = ValidationRequest(key="validation-1", seq=_number(agent), validation=made)
+    request = ValidationRequest(key="validation-1", seq=next_number(agent), validation=made)
     await play.call(lambda c: c.validation(*AT, play.world.ticket, claims_of(agent.grant), request))
 
 
 async def carry_out(play: Play, agent: Agent, key: str, *, tells: bool = True) -> None:
     """Make a tag through the journal of effects; with `tells` its end is told, and looked for where it is not known."""
     claims, place = claims_of(agent.grant), (*AT, play.world.ticket)
-    intent = EffectIntent(key=f"intend-{key}", seq=_number(agent), effect=key, kind=Kind.TAG, probe=TagProbe(name=key))
+    intent = EffectIntent(
+        key=f"intend-{key}", seq=next_number(agent), effect=key, kind=Kind.TAG, probe=TagProbe(name=key)
+    )
     await play.call(lambda c: c.intend_effect(*place, claims, intent))
-    asked = EffectDispatch(key=f"dispatch-{key}", seq=_number(agent), attempt=f"attempt-{key}")
+    asked = EffectDispatch(key=f"dispatch-{key}", seq=next_number(agent), attempt=f"attempt-{key}")
     answer = await play.call(lambda c: c.dispatch_effect(*place, claims, key, asked))
     assert answer.effect is not None
     assert answer.effect.go
@@ -120,24 +122,29 @@ async def carry_out(play: Play, agent: Agent, key: str, *, tells: bool = True) -
     if not tells:
         return
     told = EffectOutcome(
-        key=f"result-{key}", seq=_number(agent), attempt=f"attempt-{key}", outcome="confirmed" if heard else "unknown"
+        key=f"result-{key}",
+        seq=next_number(agent),
+        attempt=f"attempt-{key}",
+        outcome="confirmed" if heard else "unknown",
     )
     await play.call(lambda c: c.report_effect(*place, claims, key, told))
     if not heard:
-        look = EffectLook(key=f"look-{key}", seq=_number(agent))
+        look = EffectLook(key=f"look-{key}", seq=next_number(agent))
         await play.call(lambda c: c.probe_effect(*place, claims, key, look))
 
 
 async def spawn(play: Play, parent: Agent, name: str) -> None:
     """Give a part of the ticket to a child."""
-    request = SpawnRequest(key=f"spawn-{name}-1", seq=_number(parent), name=name, task=Task(objective=f"Write {name}"))
+    request = SpawnRequest(
+        key=f"spawn-{name}-1", seq=next_number(parent), name=name, task=Task(objective=f"Write {name}")
+    )
     await play.call(lambda c: c.spawn(*AT, play.world.ticket, claims_of(parent.grant), request))
     play.tickets.append(Child(play.world.ticket, name))
 
 
 async def complete(play: Play, worker: Agent) -> None:
     """Give a child's result."""
-    told = ResultRequest(key="completion-1", seq=_number(worker), outcome="completed", summary="It is written.")
+    told = ResultRequest(key="completion-1", seq=next_number(worker), outcome="completed", summary="It is written.")
     child = worker.grant.ticket
     await play.call(lambda c: c.result(*AT, child, claims_of(worker.grant), told))
 
@@ -159,7 +166,7 @@ async def integrate(play: Play, parent: Agent, name: str) -> None:
     await push_commit(play, parent, merged, "integrated", (noted,))
 
 
-async def _published(play: Play) -> Agent:
+async def published(play: Play) -> Agent:
     agent = await claim(play, "claim-first")
     agent.push("one")
     await play.settle()
@@ -181,7 +188,7 @@ async def first_push(play: Play) -> None:
 
 async def second_push(play: Play) -> None:
     """The branch moves on: another check-run, the same PR and comment."""
-    agent = await _published(play)
+    agent = await published(play)
     play.begin()
     await push(play, agent, "two")
 
@@ -204,7 +211,7 @@ async def plain_second_push(play: Play) -> None:
 
 async def takeover(play: Play) -> None:
     """The first holder is dead; a second one claims."""
-    await _published(play)
+    await published(play)
     play.world.emulator.advance(17 * 60)
     play.begin()
     await claim(play, "claim-second", 1)
@@ -224,7 +231,7 @@ async def start_checkpoint_recover(play: Play) -> None:
 
 async def checkpoint(play: Play) -> None:
     """A checkpoint through the service, and what was validated on the published commit."""
-    agent = await _published(play)
+    agent = await published(play)
     play.begin()
     await save(play, agent)
     await validate(play, agent, play.world.head(agent.grant.branch) or "")
@@ -232,16 +239,16 @@ async def checkpoint(play: Play) -> None:
 
 async def ready(play: Play) -> None:
     """The holder says that the work is ready."""
-    agent = await _published(play)
+    agent = await published(play)
     play.begin()
     await save(play, agent, "ready")
 
 
 async def handoff(play: Play) -> None:
     """The holder gives the ticket back."""
-    agent = await _published(play)
+    agent = await published(play)
     play.begin()
-    request = HandoffRequest(key="handoff-1", seq=_number(agent))
+    request = HandoffRequest(key="handoff-1", seq=next_number(agent))
     await play.call(lambda c: c.handoff(*AT, play.world.ticket, claims_of(agent.grant), request))
 
 
@@ -263,7 +270,7 @@ async def effect_of_the_dead(play: Play) -> None:
 
 async def children(play: Play) -> None:
     """One child is spawned while another gives its result."""
-    parent = await _published(play)
+    parent = await published(play)
     await spawn(play, parent, "docs")
     worker = await claim(play, "claim-docs", ticket=Child(play.world.ticket, "docs"))
     worker.push("chapter")
@@ -274,7 +281,7 @@ async def children(play: Play) -> None:
 
 async def child_integrate(play: Play) -> None:
     """What a child completed comes into the ticket's branch."""
-    parent = await _published(play)
+    parent = await published(play)
     await spawn(play, parent, "docs")
     worker = await claim(play, "claim-docs", ticket=Child(play.world.ticket, "docs"))
     worker.push("chapter")
@@ -286,14 +293,14 @@ async def child_integrate(play: Play) -> None:
 
 async def branch_deleted(play: Play) -> None:
     """Somebody deletes the branch; its PR closes."""
-    agent = await _published(play)
+    agent = await published(play)
     play.begin()
     play.world.git(agent.folder, "push", "-q", "origin", f":refs/heads/{agent.grant.branch}")
 
 
 async def branch_forced(play: Play) -> None:
     """Somebody forces another history over the branch."""
-    agent = await _published(play)
+    agent = await published(play)
     play.begin()
     tree = play.world.git(agent.folder, "rev-parse", "HEAD^{tree}")
     orphan = play.world.git(agent.folder, "commit-tree", "-m", "foreign", tree)
@@ -302,7 +309,7 @@ async def branch_forced(play: Play) -> None:
 
 async def cancelled_with_its_issue(play: Play) -> None:
     """A person closes the Issue while the holder is at work."""
-    await _published(play)
+    await published(play)
     play.begin()
     _issue(play, "closed")
 
@@ -324,14 +331,14 @@ async def pruned(play: Play) -> None:
 
 async def lands(play: Play) -> None:
     """The holder says that the work is ready, and the App lands it."""
-    agent = await _published_in_full(play, "none")
+    agent = await published_in_full(play, "none")
     play.begin()
     await save(play, agent, "ready")
 
 
 async def lands_from_behind(play: Play) -> None:
     """The same on a trunk that went on meanwhile and wants its newest commit in the work."""
-    agent = await _published_in_full(play, "[ci]")
+    agent = await published_in_full(play, "[ci]")
     _strict(play)
     play.world.emulator.commit(REPO, {"other.txt": "x"}, branch="release-1")
     _green(play, agent)
@@ -343,7 +350,7 @@ async def lands_from_behind(play: Play) -> None:
 
 async def merged_by_hand(play: Play) -> None:
     """A person merges the PR of a ticket whose holder is still at work."""
-    await _published_in_full(play, "none")
+    await published_in_full(play, "none")
     http = play.world.http
     (pull,) = play.world.get("pulls")
     query = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) { clientMutationId } }"
@@ -352,10 +359,10 @@ async def merged_by_hand(play: Play) -> None:
     play.begin()
 
 
-async def _published_in_full(play: Play, checks: str) -> Agent:
+async def published_in_full(play: Play, checks: str) -> Agent:
     text = f"version: 1\nmode: full\ntrunks: [release-*]\nlanding: {{checks: {checks}, unguarded_base: accept}}\n"
     play.world.emulator.commit(REPO, {".github/agent-recovery.yml": text}, branch="main")
-    return await _published(play)
+    return await published(play)
 
 
 def _green(play: Play, agent: Agent) -> None:
@@ -380,7 +387,7 @@ def _strict(play: Play) -> None:
 
 
 async def _ended(play: Play) -> None:
-    await _published(play)
+    await published(play)
     _issue(play, "closed")
     await play.settle()
 

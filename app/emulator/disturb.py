@@ -57,6 +57,8 @@ class Disturber:
             "path": request.path,
             "kind": entry.kind,
             "identity": request.identity.label,
+            # Packs are large, and hardly any order asks for a body.
+            "body": request.raw.decode("utf-8", "replace") if self.faults.ask_for_bodies else None,
         }
         writes = is_write(request, entry)
         fault = self.faults.take(Occurrence(entry.n, members, tuple(entry.operations), writes))

@@ -42,7 +42,7 @@ DELIVERY_KINDS = (
     "delivery_delay",
     "delivery_reorder",
 )
-_REQUEST_MATCH = ("method", "path_regex", "operation", "kind", "identity")
+_REQUEST_MATCH = ("method", "path_regex", "body_regex", "operation", "kind", "identity")
 _DELIVERY_MATCH = ("event", "action", "app")
 _HOW_OFTEN = ("nth", "times", "probability", "seed")
 CENTURY_S = 100 * 365 * 24 * 3600.0
@@ -64,8 +64,8 @@ class Occurrence:
             if name == "operation":
                 if wanted not in self.operations:
                     return False
-            elif name == "path_regex":
-                if re.search(wanted, self.members["path"] or "") is None:
+            elif name in ("path_regex", "body_regex"):
+                if re.search(wanted, self.members[name.removesuffix("_regex")] or "") is None:
                     return False
             elif self.members[name] != wanted:
                 return False
@@ -116,6 +116,7 @@ class Fault:
             raise ApiError(422, f"Members of match are texts: {', '.join(odd)}")
         try:
             re.compile(match.get("path_regex", ""))
+            re.compile(match.get("body_regex", ""))
             return cls(
                 id=number,
                 kind=kind,
@@ -197,6 +198,11 @@ class Faults:
         self.strikes: list[Strike] = []
         self._script: list[dict[str, Any]] = []
         self._loaded = 0
+
+    @property
+    def ask_for_bodies(self) -> bool:
+        """Does any order look into the bodies of requests?"""
+        return any("body_regex" in fault.match for fault in self.orders)
 
     def load(self, orders: list[Any]) -> list[Fault]:
         """Add orders, all of them or, when one cannot be read, none. Raises 422."""

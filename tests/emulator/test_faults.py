@@ -42,6 +42,13 @@ def test_forced_answers(world: World, issue: int, kind: str, stored: list[str]) 
     assert comments(world) == stored
 
 
+def test_an_order_may_look_into_the_body(world: World, issue: int) -> None:
+    world.emulator.fault("status", match={"method": "POST", "body_regex": "the second\\b"}, code=503)
+    said = [world.bot.post(f"{BASE}/issues/{issue}/comments", json={"body": f"the {n}"}) for n in ("first", "second")]
+    assert [answer.status_code for answer in said] == [201, 503]
+    assert comments(world) == ["the first"]
+
+
 def test_a_late_effect_comes_after_later_requests(world: World, issue: int) -> None:
     world.emulator.fault("late", match={"method": "POST", "path_regex": "/comments$"}, after=2)
     with pytest.raises(httpx.RemoteProtocolError):

@@ -1,0 +1,88 @@
+"""Every verb of a comment with calls disturbed: the end is that of the undisturbed run, and each has one answer.
+
+By default a few calls are disturbed, over all stories; `CRASH=all` disturbs every one of each story in every way, and
+`CRASH=story/kind/number` plays one again.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from app.commands.registry import VERBS
+from app.emulator.client import Emulator
+from tests.crash import DISTURBANCES, Call, Stage
+from tests.crash_end import with_superseded
+from tests.crash_words import STORIES_OF_WORDS, SpokenEnd, SpokenPlay, spoken_end
+
+ALL = os.environ.get("CRASH", "")
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(3 * 3600 if ALL == "all" else 240)]
+
+SAMPLE: dict[str, tuple[tuple[str, str], ...]] = {
+    "hold": (("database poke", "cut after"), ("POST issues/*/comments", "killed after, database lost")),
+    "cancel": (("graphql UpdateRefs", "killed after, database lost"),),
+    "takeover": (("graphql UpdateRefs", "502 though done"), ("POST issues/comments/*/reactions", "killed after")),
+    "land": (("graphql UpdateRefs", "very late"), ("POST issues/*/comments", "late")),
+    "approve": (("database settle", "killed before, database lost"),),
+}
+"""The calls that are disturbed by default, each the first of its name, and how."""
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    data = tmp_path_factory.mktemp("github")
+    with Emulator.start(data) as emulator:
+        yield Stage(emulator, data, tmp_path_factory.mktemp("agents"), SpokenPlay)
+
+
+def _stories() -> list[str]:
+    if ALL and ALL != "all":
+        return [ALL.split("/")[0]] if ALL.split("/")[0] in STORIES_OF_WORDS else []
+    return list(STORIES_OF_WORDS if ALL else SAMPLE)
+
+
+def _chosen(story: str, calls: list[Call]) -> Iterator[tuple[str, int]]:
+    if ALL == "all":
+        for number, call in enumerate(calls):
+            yield from ((kind, number) for kind, reaches in DISTURBANCES.items() if call.reach in reaches)
+    elif ALL:
+        _, kind, number = ALL.split("/")
+        yield kind, int(number)
+    else:
+        names = [call.name for call in calls]
+        yield from ((kind, names.index(name)) for name, kind in SAMPLE[story])
+
+
+def judged(end: SpokenEnd, expected: SpokenEnd, kind: str, call: Call) -> SpokenEnd:
+    """The end without what a disturbance may leave that nobody can take away, or that is told once more."""
+    state = end.state
+    if kind in ("very late", "paused") and call.name == "POST check-runs":
+        state = replace(state, doubled_check_runs=max(state.doubled_check_runs - 1, 0))
+    if kind == "paused" and state.warned == expected.state.warned + 1:
+        state = replace(state, warned=expected.state.warned)
+    return replace(end, state=state)
+
+
+@pytest.mark.parametrize("story", _stories())
+async def test_the_end_is_that_of_the_undisturbed_word(stage: Stage, story: str) -> None:
+    expected, calls = await stage.play(STORIES_OF_WORDS[story], spoken_end)
+    assert all(len(answers) == 1 for answers in expected.answers)
+    assert expected.state.open_permits == 0
+    failures = []
+    for kind, number in _chosen(story, calls):
+        call = calls[number]
+        try:
+            end = judged((await stage.play(STORIES_OF_WORDS[story], spoken_end, kind, number))[0], expected, kind, call)
+            wanted = replace(expected, state=with_superseded(end.state, expected.state))
+            problem = "" if end == wanted else f"{end} instead of {wanted}"
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+        if problem:
+            failures.append(f"CRASH='{story}/{kind}/{number}' ({call.name}): {problem}")
+    assert not failures, "\n".join(failures)
+
+
+def test_every_verb_of_tickets_has_its_story() -> None:
+    told = {name.split()[0] for name in STORIES_OF_WORDS}
+    assert {verb.name for verb in VERBS if "ticket" in verb.works_on} <= told
