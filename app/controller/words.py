@@ -13,7 +13,7 @@ from enum import StrEnum
 from sqlalchemy import Connection, delete, select, update
 
 from app.controller.database import Database, insert_into
-from app.controller.tables import heard_until, swept, words
+from app.controller.tables import heard_until, speakers, swept, words
 
 COMMAND = "/recovery"
 LONGEST = 65_536
@@ -92,7 +92,7 @@ class WordStore:
         await self._database.run(_end, key)
 
     async def forget(self, before: datetime) -> None:
-        """Forget words that came before then and are over."""
+        """Forget words that came before then, when nothing of them is heard any more, and who said how much."""
         await self._database.run(_forget, before)
 
     async def has_policy(self, repository_id: int) -> bool:
@@ -186,7 +186,8 @@ def _end(connection: Connection, items: Sequence[str]) -> Sequence[None]:
 
 
 def _forget(connection: Connection, items: Sequence[datetime]) -> Sequence[None]:
-    connection.execute(delete(words).where(words.c.received_at < max(items), words.c.state.in_(OVER)))
+    connection.execute(delete(words).where(words.c.received_at < max(items)))
+    connection.execute(delete(speakers).where(speakers.c.since < max(items)))
     return [None] * len(items)
 
 

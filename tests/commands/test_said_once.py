@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import Any
 
 import httpx
 import pytest
@@ -9,6 +10,8 @@ from landing_world import Landing
 from spoken_world import Replica, SpokenWorld, ticket
 
 from app.commands import flood
+from app.controller.person_commands import Done, Word
+from app.domain.outcome import Blocked, Code, Refused
 
 
 @pytest.fixture(autouse=True)
@@ -177,6 +180,49 @@ async def test_a_service_that_dies_between_its_act_and_its_answer(world: SpokenW
     await world.deliver(successor := world.replica(), "issue_comment", payload)
     await successor.hear()
     await heard_once(world, made, made.ticket, comment["id"], "hold")
+
+
+class Undecided:
+    """Stands for a controller to which GitHub does not say how it ended, for a while."""
+
+    def __init__(self, done: Done, times: int) -> None:
+        self._done, self._left = done, times
+
+    async def hear(self, owner: str, name: str, ticket: Any, word: Word, *, dry_run: bool = False) -> Done:
+        self._left -= 1
+        if self._left < 0:
+            return self._done
+        reason = "a merge was under way, and GitHub does not say whether it happened"
+        raise Refused(Blocked(Code.LANDING_UNRESOLVED, reason, "wait", retryable=True))
+
+
+async def test_an_answer_that_is_not_known_yet_is_edited_in_place(world: SpokenWorld) -> None:
+    service = world.replica()
+    made = await ticket(world, service)
+    done = Done("the ticket is on hold", await made.record(), changed=True)
+    service.ears._doing = Undecided(done, 2)  # type: ignore[assignment]
+    comment = world.comment(made.ticket, "/recovery hold")
+    await world.deliver(service, "issue_comment", world.payload(made.ticket, comment))
+    await service.hear()
+    (first,) = world.comments(made.ticket, "agent-recovery:answer")
+    assert "`/recovery hold`: not known yet" in first["body"]
+    assert world.reactions(comment["id"]) == ["eyes"]
+    for _ in range(3):
+        await service.later(60)
+        await service.hear()
+    (last,) = world.comments(made.ticket, "agent-recovery:answer")
+    assert (last["id"], "`/recovery hold`: done." in last["body"]) == (first["id"], True)
+    assert world.reactions(comment["id"]) == ["eyes", "rocket"]
+    # Where it is never known, the answer says so in the end.
+    service.ears._doing = Undecided(done, 1000)  # type: ignore[assignment]
+    never = world.comment(made.ticket, "/recovery unhold")
+    await world.deliver(service, "issue_comment", world.payload(made.ticket, never))
+    for _ in range(2):
+        await service.hear()
+        await service.later(3700)
+    await service.hear()
+    assert "`/recovery unhold`: not done." in world.answer(made.ticket, never["id"])
+    assert world.reactions(never["id"]) == ["eyes", "confused"]
 
 
 async def test_what_was_done_is_answered_as_done_though_the_person_may_not_any_more(world: SpokenWorld) -> None:
