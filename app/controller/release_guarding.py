@@ -33,13 +33,15 @@ log = structlog.get_logger()
 @dataclass(frozen=True)
 class Spoken:
     """What a release's own look says of it. `judged`: by the number of its pull request; `trunk`: the head of its
-    branch; `recorded`: the pull request of its ledger, whatever was done to it.
+    branch; `recorded`: the pull request of its ledger, whatever was done to it; `left`: what the pull request was like
+    at commits that were authorized and that it has left, which somebody may bring back.
     """
 
     judged: Mapping[int, Authorized | NotYet] = field(default_factory=dict)
     witness: ReleaseWitness | None = None
     trunk: str | None = None
     recorded: GuardPull | None = None
+    left: tuple[GuardPull, ...] = ()
 
 
 SpokenOf = Callable[[str], Awaitable[Spoken]]
@@ -103,6 +105,9 @@ class ReleaseGuarding:
             if sha in look.unread or not head.pulls:
                 head = replace(head, runs=await _runs_on(repo, sha))
             heads.append(_with_recorded(head, recorded, spoken.trunk, ground))
+        for pull in spoken.left:
+            if pull.head_sha not in mine and (runs := await _runs_on(repo, pull.head_sha)):
+                heads.append(GuardedHead(pull.head_sha, (pull,), runs))
         if any(p.queued and p.refs.head == branch for p in look.pulls):
             heads += look.groups
         return await self._answers(heads, look, {branch: spoken}, ground, policy, also)

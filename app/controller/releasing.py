@@ -65,7 +65,7 @@ from app.domain.release_standing import standing_of
 from app.github.errors import GitHubError, NotFound
 from app.github.pulls import PullRefusal, PullRefused
 from app.ledger.api import Undecided
-from app.ledger.releases import ReleaseLost, ReleaseStanding
+from app.ledger.releases import ReleaseLedgerStanding, ReleaseLost
 
 MAX_TURNS = 6
 """Looks in one run of a key. More than that is another's turn: the key is due again in a moment."""
@@ -332,7 +332,11 @@ class Releasing:
             if isinstance(journaled, Undecided):
                 return _unwritten(view, journaled)
             now = journaled.now
-            if view.standing is None or not isinstance(now, ReleaseStanding) or not is_ours_below(view.standing, now):
+            if (
+                view.standing is None
+                or not isinstance(now, ReleaseLedgerStanding)
+                or not is_ours_below(view.standing, now)
+            ):
                 return Again("the release's ledger is not where it was", lost=True)
             view = replace(view, standing=now)
         return Again("others kept writing while the results were written", lost=True)
@@ -371,12 +375,18 @@ def spoken_of(view: ReleaseView) -> Spoken:
     if recorded is not None and recorded.state != "MERGED":
         refs = Refs(recorded.head, recorded.base, True)
         brought = GuardPull(recorded.number, refs, recorded.head_sha, recorded.state == "OPEN", recorded=True)
+    left: tuple[GuardPull, ...] = ()
+    if standing.pull is not None and record is not None:
+        now, refs = standing.pull, Refs(standing.pull.head, standing.pull.base, True)
+        gone = {one.head_sha for one in record.standing if (one.pull, one.head_sha) != (now.number, now.head_sha)}
+        left = tuple(GuardPull(now.number, refs, sha) for sha in sorted(gone))
     shown = view.standing
     return Spoken(
         judged={standing.pull.number: standing.verdict} if standing.pull is not None else {},
         witness=witness(view.branch, shown.record.sequence, shown.entry.sha) if shown is not None else None,
         trunk=seen.trunk.sha if seen.trunk is not None else None,
         recorded=brought,
+        left=left,
     )
 
 
