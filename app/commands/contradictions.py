@@ -10,6 +10,7 @@ _OPPOSITES = frozenset(
         ("hold", "unhold"),
         ("hold", "recover"),
         ("hold", "land"),
+        ("retarget", "land"),
         ("takeover", "land"),
         ("cancel", "unhold"),
         ("cancel", "recover"),

@@ -38,7 +38,7 @@ from app.domain.release_standing import standing_of
 from app.github.errors import GitHubError, RateLimited, Unanswered
 from app.github.pull_edits import BaseRefused
 from app.github.pulls import PullRefusal, PullRefused
-from app.ledger.releases import ReleaseStanding
+from app.ledger.releases import ReleaseLedgerStanding
 
 INCIDENT_SINCE = timedelta(days=1)
 """An incident's Issue is looked for among those touched since a day before; it is opened within minutes."""
@@ -159,7 +159,7 @@ class ReleaseActor:
 async def still_ours(view: ReleaseView, permit: ReleasePermit) -> bool:
     """Whether a permit stands at the ledger's head and is ours, read now."""
     reading = await view.ledger.read(view.branch)
-    return isinstance(reading, ReleaseStanding) and any(
+    return isinstance(reading, ReleaseLedgerStanding) and any(
         (p.id, p.author) == (permit.id, permit.author) for p in reading.record.open
     )
 

@@ -15,7 +15,7 @@ from app.domain.outcome import Refused
 from app.domain.release_record import ReleaseRecord
 from app.ledger.api import Undecided
 from app.ledger.codec import NotStorable
-from app.ledger.releases import ReleaseLost, ReleaseStanding, ReleaseWon
+from app.ledger.releases import ReleaseLedgerStanding, ReleaseLost, ReleaseWon
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,6 @@ class ReleaseJournal:
         return Noted(replace(view, standing=outcome.standing), began)
 
 
-def is_ours_below(mine: ReleaseStanding, now: ReleaseStanding) -> bool:
+def is_ours_below(mine: ReleaseLedgerStanding, now: ReleaseLedgerStanding) -> bool:
     """Whether what stands now was built on our commit."""
     return mine.entry.sha in (now.entry.sha, *now.earlier)

@@ -30,7 +30,7 @@ from app.github.discovery import Page
 from app.github.errors import Conflict, Forbidden, GitHubError, Moved, NotFound
 from app.github.repository import Repository
 from app.ledger.reading import Damaged
-from app.ledger.releases import ReleaseCache, ReleaseLedger, ReleaseStanding
+from app.ledger.releases import ReleaseCache, ReleaseLedger, ReleaseLedgerStanding
 
 SINCE_BEFORE = timedelta(minutes=10)
 """An incident's Issue is looked for among those touched since a little before the merge that it tells of."""
@@ -75,7 +75,7 @@ class ReleaseView:
     policy: Policy
     ledger: ReleaseLedger
     observation: ReleaseObservation
-    standing: ReleaseStanding | None
+    standing: ReleaseLedgerStanding | None
     frozen: Frozen | None
 
     @property
@@ -150,7 +150,7 @@ class ReleaseLooks:
             # The ledger was read before the witnesses: somebody may just have written both.
             reading = await ledger.read(branch)
             frozen = await self._witnessing.judge(repo, ledger, branch, reading, seen.guard_runs)
-        standing = reading if isinstance(reading, ReleaseStanding) and frozen is None else None
+        standing = reading if isinstance(reading, ReleaseLedgerStanding) and frozen is None else None
         record = standing.record if standing is not None else None
         seen = await self._with_people(repo, policy, record, seen, speaker)
         seen = await self._with_incidents(repo, record, seen)

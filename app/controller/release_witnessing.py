@@ -13,7 +13,7 @@ from app.domain.release_observation import GuardRun
 from app.domain.report import Frozen
 from app.github.repository import Repository
 from app.ledger.reading import Damaged
-from app.ledger.releases import ReleaseLedger, ReleaseReading, ReleaseStanding
+from app.ledger.releases import ReleaseLedger, ReleaseLedgerStanding, ReleaseReading
 from app.ledger.witness import Current, Witness, judge_head
 
 
@@ -44,7 +44,7 @@ class ReleaseWitnessing:
                 expected="a chain of commits, each sealed by the service",
                 is_ours=bool(known),
             )
-        standing = reading if isinstance(reading, ReleaseStanding) else None
+        standing = reading if isinstance(reading, ReleaseLedgerStanding) else None
         verdict = judge_head(standing.head if standing else None, known)
         if not isinstance(verdict, Current):
             return Frozen(
@@ -65,7 +65,7 @@ class ReleaseWitnessing:
         table = [Witness("the service's own table", highest.sequence, 0, highest.commit)] if highest else []
         return [*table, *_told_by_runs(branch, runs)]
 
-    async def saw(self, repo: Repository, ledger: ReleaseLedger, standing: ReleaseStanding) -> None:
+    async def saw(self, repo: Repository, ledger: ReleaseLedger, standing: ReleaseLedgerStanding) -> None:
         """Raise the table's witness to what was seen, or written."""
         point = LedgerPoint(standing.record.sequence, 0, standing.entry.sha)
         await self._witnesses.see(repo.id, ledger.refs.release(standing.record.branch), point)

@@ -35,7 +35,7 @@ KEPT = 256
 
 
 @dataclass(frozen=True)
-class ReleaseStanding:
+class ReleaseLedgerStanding:
     """A sound ledger of a release. `earlier`: the SHAs below its head, newest first, as far as they were read."""
 
     entry: Entry
@@ -49,14 +49,14 @@ class ReleaseStanding:
         return Head(self.record.sequence, 0, rebuilt.sequence if rebuilt else 0, (self.entry.sha, *self.earlier))
 
 
-ReleaseReading = ReleaseStanding | Absent | Damaged
+ReleaseReading = ReleaseLedgerStanding | Absent | Damaged
 
 
 @dataclass(frozen=True)
 class ReleaseWon:
     """Our commit is in the ledger. Another may stand on it already: look again before anything is done about it."""
 
-    standing: ReleaseStanding
+    standing: ReleaseLedgerStanding
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,9 @@ class ReleaseLost:
 class ReleaseCache:
     """How heads were judged, for good: a commit never changes. One deployment's, as another has other keys."""
 
-    judged: "OrderedDict[tuple[int, str, str, str], ReleaseStanding | Damaged]" = field(default_factory=OrderedDict)
+    judged: "OrderedDict[tuple[int, str, str, str], ReleaseLedgerStanding | Damaged]" = field(
+        default_factory=OrderedDict
+    )
     refused: RefusedUpdates = field(default_factory=RefusedUpdates)
 
 
@@ -121,7 +123,7 @@ class ReleaseLedger:
         self,
         branch: str,
         *,
-        base: ReleaseStanding | None,
+        base: ReleaseLedgerStanding | None,
         record: ReleaseRecord,
         event: str,
         request: str | None = None,
@@ -171,7 +173,7 @@ class ReleaseLedger:
     ) -> ReleaseWon | ReleaseLost | Undecided:
         outcome = await self._mover.carry_out(move)
         if isinstance(outcome, Moved):
-            standing = ReleaseStanding(made.entry(move.commit), record, earlier)
+            standing = ReleaseLedgerStanding(made.entry(move.commit), record, earlier)
             self._keep(record.branch, standing.entry.sha, standing)
             return ReleaseWon(standing)
         if isinstance(outcome, Overtaken):
@@ -212,7 +214,7 @@ class ReleaseLedger:
         self._keep(branch, place.sha, known)
         return known, True
 
-    async def _judged(self, branch: str, sha: str) -> ReleaseStanding | Damaged:
+    async def _judged(self, branch: str, sha: str) -> ReleaseLedgerStanding | Damaged:
         chain = await read_chain(self._repo, sha, lambda entry: True)
         entry = chain.entries[0]
         found = verify_release(
@@ -225,9 +227,9 @@ class ReleaseLedger:
                 return Damaged("unreadable", reason, where or sha)
             case NewerSchema(version, where):
                 return Damaged("newer", f"a newer version of the App wrote it (schema {version})", where or sha)
-        return ReleaseStanding(entry, found, chain.earlier[:EARLIER])
+        return ReleaseLedgerStanding(entry, found, chain.earlier[:EARLIER])
 
-    def _keep(self, branch: str, sha: str, judged: ReleaseStanding | Damaged) -> None:
+    def _keep(self, branch: str, sha: str, judged: ReleaseLedgerStanding | Damaged) -> None:
         key = (self._repo.id, self.refs.namespace, branch, sha)
         self._cache.judged[key] = judged
         self._cache.judged.move_to_end(key)

@@ -21,7 +21,7 @@ from app.github.repository import Repository
 from app.ledger.api import Undecided
 from app.ledger.codec import NotStorable
 from app.ledger.reading import Absent, Damaged
-from app.ledger.releases import ReleaseCache, ReleaseLedger, ReleaseLost, ReleaseStanding, ReleaseWon
+from app.ledger.releases import ReleaseCache, ReleaseLedger, ReleaseLedgerStanding, ReleaseLost, ReleaseWon
 
 BRANCH = "release/1.2 ü"
 WHEN = datetime(2026, 11, 30, 4, 0, tzinfo=UTC)
@@ -51,12 +51,12 @@ class World:
         w = self.writers
         return ReleaseLedger(self.repo, w.refs, w.public_keys, w.sealer, cache or ReleaseCache(), sleep=_no_sleep)
 
-    async def born(self) -> ReleaseStanding:
+    async def born(self) -> ReleaseLedgerStanding:
         won = await self.ledger().write(BRANCH, base=None, record=begun(BRANCH, "main"), event="begun", when=WHEN)
         assert isinstance(won, ReleaseWon), won
         return won.standing
 
-    async def change(self, base: ReleaseStanding, event: str = "changed", **fields: Any) -> Any:
+    async def change(self, base: ReleaseLedgerStanding, event: str = "changed", **fields: Any) -> Any:
         record = base.record.model_copy(update=fields)
         return await self.ledger(self.cache).write(BRANCH, base=base, record=record, event=event, when=WHEN)
 
@@ -102,7 +102,7 @@ async def test_a_release_from_its_birth_on(world: World) -> None:
     assert (born.record.sequence, born.record.branch, born.record.into) == (1, BRANCH, "main")
     changed = (await world.change(born, pull=7, later_field={"a": 1})).standing
     read = await ledger.read(BRANCH)
-    assert isinstance(read, ReleaseStanding)
+    assert isinstance(read, ReleaseLedgerStanding)
     assert (read.entry, read.record) == (changed.entry, changed.record)
     assert read.record.model_extra == {"later_field": {"a": 1}}
     assert read.head.chain == (changed.entry.sha, born.entry.sha)
@@ -117,7 +117,7 @@ async def test_of_eight_writers_on_one_base_exactly_one_wins(world: World) -> No
     lost = [outcome for outcome in outcomes if isinstance(outcome, ReleaseLost)]
     assert (len(won), len(lost)) == (1, 7)
     for outcome in lost:
-        assert isinstance(outcome.now, ReleaseStanding)
+        assert isinstance(outcome.now, ReleaseLedgerStanding)
         assert outcome.now.entry == won[0].standing.entry
 
 
@@ -157,7 +157,7 @@ async def test_reading_a_known_head_costs_one_request(plain: World) -> None:
     assert await ledger.read(BRANCH) == standing
     assert len(plain.emulator.requests()) - before == 1
     fresh = plain.ledger()
-    assert isinstance(await fresh.read(BRANCH), ReleaseStanding)
+    assert isinstance(await fresh.read(BRANCH), ReleaseLedgerStanding)
     assert len(plain.emulator.requests()) - before == 1 + 2
 
 
@@ -168,7 +168,7 @@ async def test_a_long_name_has_a_ledger_and_no_other_ones(plain: World) -> None:
         record = begun(name, "main").model_copy(update={"pull": number + 1})
         assert isinstance(await ledger.write(name, base=None, record=record, event="begun", when=WHEN), ReleaseWon)
     read = [await ledger.read(name) for name in names]
-    assert [one.record.pull for one in read if isinstance(one, ReleaseStanding)] == [1, 2]
+    assert [one.record.pull for one in read if isinstance(one, ReleaseLedgerStanding)] == [1, 2]
 
 
 async def test_a_ref_in_the_ledgers_place_is_named(plain: World) -> None:

@@ -35,7 +35,7 @@ from app.ledger.api import ApiLedger, Won
 from app.ledger.codec import Draft, blob_bytes, commit_bytes, commit_sha, tree_bytes, tree_sha
 from app.ledger.reading import Absent, Damaged
 from app.ledger.release_codec import release_draft
-from app.ledger.releases import ReleaseLedger, ReleaseReading, ReleaseStanding, ReleaseWon
+from app.ledger.releases import ReleaseLedger, ReleaseLedgerStanding, ReleaseReading, ReleaseWon
 from app.ledger.seals import (
     SEAL_PREFIX,
     LeaseSealer,
@@ -107,9 +107,9 @@ class Release:
 
     ground: Ground
     branch: str
-    born: ReleaseStanding
-    authorized: ReleaseStanding
-    revoked: ReleaseStanding
+    born: ReleaseLedgerStanding
+    authorized: ReleaseLedgerStanding
+    revoked: ReleaseLedgerStanding
 
     @property
     def ref(self) -> str:
@@ -158,7 +158,7 @@ def receipt() -> Authorization:
 async def written(ground: Ground, branch: str) -> Release:
     ledger = ground.ledger()
     voided = receipt().model_copy(update={"voided": Voided(why="revoked", at=WHEN, by="maya")})
-    standings: list[ReleaseStanding] = []
+    standings: list[ReleaseLedgerStanding] = []
     for authorizations in ((), (receipt(),), (voided,)):
         base = standings[-1] if standings else None
         record = (base.record if base else begun(branch, "main")).model_copy(update={"authorizations": authorizations})
@@ -368,7 +368,7 @@ async def judged(release: Release, table: Witnesses, *runs: GuardRun) -> tuple[R
     return reading, found
 
 
-def guard_run(standing: ReleaseStanding, id: int = 1, external_id: str | None = None) -> GuardRun:
+def guard_run(standing: ReleaseLedgerStanding, id: int = 1, external_id: str | None = None) -> GuardRun:
     shown = str(witness(standing.record.branch, standing.record.sequence, standing.entry.sha))
     return GuardRun(id, HEAD, "completed", "success", shown if external_id is None else external_id)
 
@@ -425,7 +425,7 @@ async def test_the_services_own_commits_are_no_ledger_below_what_was_seen(
         runs = (guard_run(release.born), guard_run(release.revoked, id=2))
     await done(forge, release)
     reading, frozen = await judged(release, table, *runs)
-    assert isinstance(reading, ReleaseStanding | Absent)
+    assert isinstance(reading, ReleaseLedgerStanding | Absent)
     assert frozen is not None
     assert "3" in frozen.expected
 
