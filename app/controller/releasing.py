@@ -375,12 +375,18 @@ def spoken_of(view: ReleaseView) -> Spoken:
     if recorded is not None and recorded.state != "MERGED":
         refs = Refs(recorded.head, recorded.base, True)
         brought = GuardPull(recorded.number, refs, recorded.head_sha, recorded.state == "OPEN", recorded=True)
+    left: tuple[GuardPull, ...] = ()
+    if standing.pull is not None and record is not None:
+        now, refs = standing.pull, Refs(standing.pull.head, standing.pull.base, True)
+        gone = {one.head_sha for one in record.standing if (one.pull, one.head_sha) != (now.number, now.head_sha)}
+        left = tuple(GuardPull(now.number, refs, sha) for sha in sorted(gone))
     shown = view.standing
     return Spoken(
         judged={standing.pull.number: standing.verdict} if standing.pull is not None else {},
         witness=witness(view.branch, shown.record.sequence, shown.entry.sha) if shown is not None else None,
         trunk=seen.trunk.sha if seen.trunk is not None else None,
         recorded=brought,
+        left=left,
     )
 
 
