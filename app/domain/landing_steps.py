@@ -47,6 +47,8 @@ def under_way(s: Situation) -> tuple[Action, ...]:
     then = Wait("what follows is decided at once", s.now)
     if s.update is not None:
         return (NoteUpdate(s.update, "the branch stands at the update that the App asked for"), then)
+    if (late := _late_to_queue(s)) is not None:
+        return (late, then)
     spent = _spent(s)
     return (ForgetRefusals(spent, "the branch is not where it was asked for any more"), then) if spent else ()
 
@@ -188,9 +190,29 @@ def _spent(s: Situation) -> tuple[Permit, ...]:
             continue
         if permit.kind == "branch_update" and (elsewhere or s.now > opened + UPDATE_FORGOTTEN):
             found.append(permit)
-        if permit.kind == "enqueue" and elsewhere and seen == at:
+        if permit.kind == "enqueue" and ((elsewhere and seen == at) or _is_closed(s)):
             found.append(permit)
     return tuple(found)
+
+
+def _is_closed(s: Situation) -> bool:
+    """Whether the PR was closed: GitHub then has taken it out of its queue, and a person who opens it again finds it
+    outside.
+    """
+    pull = ticket_pull(s.record, s.observation)
+    return pull is not None and pull.state == "CLOSED"
+
+
+def _late_to_queue(s: Situation) -> FenceOff | None:
+    """A closed PR's place in the queue that was asked for without an answer: who opens the PR again must not find that
+    the question comes then (R6).
+    """
+    late = tuple(p for p in s.record.open if p.kind == "enqueue" and p.state == "accepted" and p.unanswered)
+    return (
+        FenceOff(late, "its pull request was closed while it waited in the merge queue")
+        if late and _is_closed(s)
+        else None
+    )
 
 
 def _base_may_move(s: Situation) -> bool:

@@ -119,3 +119,25 @@ async def test_a_queued_ticket_and_a_persons_word(world: LoopWorld, first: str) 
     assert (ticket.pull()["merged"], record.status) == (first == "merge", "landed" if first == "merge" else "held")
     assert (sha in record.burned_shas) is (first == "word")
     assert record.open == ()
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["answered", "not answered"])
+async def test_a_queued_pr_that_a_person_closes_leaves_nothing_open(world: LoopWorld, lost: bool) -> None:
+    if lost:
+        world.emulator.fault("drop_after", match={"operation": "Enqueue"})
+    ticket = await _queued(world)
+    sha, number = ticket.pull()["head"]["sha"], ticket.pull()["number"]
+    ticket.patch(f"pulls/{number}", state="closed")
+    await ticket.settle()
+    record = await ticket.record()
+    assert record.open == ()
+    assert (ticket.pull()["merged"], ticket.pull()["state"], ticket.place()) == (False, "closed", "active")
+    # What was asked for without an answer can only be withdrawn by another head.
+    assert (sha in record.burned_shas) is lost
+    since = world.requested()
+    await ticket.settle()
+    assert world.writes(since) == []
+    ticket.patch(f"pulls/{number}", state="open")
+    _green(world, ticket.pull()["head"]["sha"])
+    await ticket.settle()
+    assert [(p.kind, p.state) for p in (await ticket.record()).open] == [("enqueue", "accepted")]
