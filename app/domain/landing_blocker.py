@@ -175,7 +175,8 @@ MEANINGS: dict[BlockerCode, tuple[str, str]] = {
     ),
     BlockerCode.UNGUARDED_BASE: (
         "GitHub would let anybody merge into the base of releases without our release check.",
-        "Require the check there by a ruleset, or say `landing.unguarded_base: accept`.",
+        "Require the check there by a ruleset (`agent-recovery doctor --repo OWNER/NAME --fix` writes it), or say "
+        "`landing.unguarded_base: accept`.",
     ),
     BlockerCode.METHOD: (
         "The policy's merge method is switched off in the repository or by the branch's rules.",
