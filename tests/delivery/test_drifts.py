@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from drifts import ROWS, TRIGGERS, Drift, Play, Played, play_all
+from drifts import APART, ROWS, TRIGGERS, Drift, Play, Played, play_all
 
 from app.emulator.client import Emulator
 
@@ -50,3 +50,17 @@ def test_a_drift_is_put_right_or_told_whatever_made_the_loop_look(
 @pytest.mark.parametrize("trigger", TRIGGERS)
 def test_a_second_round_on_all_of_them_writes_nothing(played: Callable[[str], Played], trigger: str) -> None:
     assert played(trigger).second_round == []
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("trigger", TRIGGERS)
+async def test_a_drift_that_needs_a_world_of_its_own(emulator: Emulator, tmp_path: Path, trigger: str) -> None:
+    """After all the others: this world takes the place of theirs."""
+    play = Play(emulator, tmp_path)
+    try:
+        done = await play_all(play, trigger, APART)
+    finally:
+        await play.world.close()
+    assert [fault for fault in done.faults.values() if fault is not None] == []
+    assert set(done.faults) == {row.name for row in APART}
+    assert done.second_round == []
