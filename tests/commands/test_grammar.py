@@ -158,6 +158,7 @@ def test_a_paragraph_that_would_take_long_to_read_holds_no_command() -> None:
 OPPOSITES = [
     ("hold", "unhold"),
     ("hold", "land"),
+    ("retarget", "land"),
     ("cancel", "recover"),
     ("takeover", "land"),
     ("cancel", "land"),
