@@ -46,17 +46,22 @@ class Release:
         self.merge(pull, before)
 
     def merge(self, pull: int, before: str) -> Proved:
-        """The CI passes on the head that stands now; the word for it, and the merge that it allows."""
-        observer, place = self._observer, self._place
-        head = observer.branch(names.TRUNK)
+        """The word for the head that stands now, and the merge that it allows."""
+        word = self.let_it_through(pull)
+        self.ask_to_merge(pull)
+        return self._story.prove(
+            "release_merged",
+            lambda: proofs.release_merged(self._observer, self._place, word, base_before=before),
+        )
+
+    def let_it_through(self, pull: int) -> Word:
+        """The CI passes on the head that stands now, and the owner authorizes it: its guard is green."""
+        head = self._observer.branch(names.TRUNK)
         self._world.pass_check(head)
         self._story.telling.remark(f"{CI} passes on {head[:12]}")
         word = self.authorize(pull)
-        self._story.ask("the guard", lambda: proofs.release_authorized(observer, place, word))
-        self.ask_to_merge(pull)
-        return self._story.prove(
-            "release_merged", lambda: proofs.release_merged(observer, place, word, base_before=before)
-        )
+        self._story.ask("the guard", lambda: proofs.release_authorized(self._observer, self._place, word))
+        return word
 
     def ask_to_merge(self, pull: int) -> Word:
         """`/recovery merge-release`, by the owner."""

@@ -26,7 +26,7 @@ from app.drill.processes import StoryProcess, clean_environment
 from app.drill.proof import NotProved, Proof, Proved, Unproved
 from app.drill.story import PATIENCE, PROOFS, STEP_IDS, Agents, Story
 from app.drill.story_landing import Delivery
-from app.drill.story_release import guard_the_base
+from app.drill.story_release import Release, guard_the_base
 from app.drill.story_zombie import Zombie
 from app.drill.telling import Result, Telling
 from app.drill.world import SLUG, World
@@ -37,6 +37,7 @@ NEW_PULLS = {"method": "POST", "path_regex": "/pulls$", "identity": APP}
 CHANGED_PULLS = {"method": "PATCH", "path_regex": "/pulls/[0-9]+$", "identity": APP}
 COMMENTS = {"method": "POST", "path_regex": "/comments$", "identity": APP}
 MERGES = {"method": "PUT", "path_regex": "/merge$", "identity": APP}
+CHANGED_CHECK_RUNS = {"method": "PATCH", "path_regex": "/check-runs/[0-9]+$", "identity": APP}
 CHECK_RUNS = {"method": "POST", "path_regex": "/check-runs$", "identity": APP}
 ACTIVE_INDEX = {"kind": "git", "method": "POST", "path_regex": "/git-upload-pack$", "identity": APP}
 
@@ -132,6 +133,7 @@ class StoryWithGaps:
         yield from self._opening_what_is_missing(delivery)
         yield from self._becoming_ready(delivery)
         yield from self._landing(delivery)
+        yield from self._releasing(delivery)
 
     # Switches and looks
 
@@ -434,12 +436,14 @@ class StoryWithGaps:
             since = delivery.pass_the_checks()
             gap = self._gap(lambda: landing.landed(observer, places, since=since))
         yield "landed", gap
-        with self._off(closing):
+        # The first landing makes the trunk differ: the release's PR is due with the Issues' closing.
+        with self._off(closing, NEW_PULLS):
             self._some_minutes_later(*tickets)
             self._prove("landed", lambda: landing.landed(observer, places, since=since))
             gap = self._gap(lambda: landing.issues_closed(observer, places), "landed")
+            draft = self._gap(lambda: release.release_draft(observer, self._place, tickets=tuple(tickets)))
         yield "issues_closed", gap
-        with self._off(LEDGER_WRITES, nth=3):
+        with self._off(_ledger_writes_of(tickets[0]), nth=3):
             self._some_minutes_later(tickets[0])
             self._prove("issues_closed", lambda: landing.issues_closed(observer, places))
             gaps = {
@@ -451,6 +455,49 @@ class StoryWithGaps:
         self._prove("branches_gone", lambda: landing.branches_gone(observer, places))
         yield "ledgers_done", replace(gaps["ledgers_done"], proved=tuple(self._story.result.proved))
         self._prove("ledgers_done", lambda: landing.ledgers_done(observer, places))
+        yield "release_draft", replace(draft, proved=tuple(self._story.result.proved))
+
+    def _releasing(self, delivery: Delivery) -> Iterator[tuple[str, Gap]]:
+        """What the App would write or answer is refused, one after the other, and then made up for."""
+        observer, place = self._observer, self._place
+        tickets = tuple(at.ticket for at in delivery.places())
+        chapter = Release(self._story, tickets)
+        draft = self._prove("release_draft", lambda: release.release_draft(observer, place, tickets=tickets))
+        pull, before = int(draft.evidence["pull"]), str(draft.evidence["base_sha"])
+        by_hand = chapter.try_by_hand(pull)
+
+        def refused(word: release.Word) -> Look:
+            return lambda: release.release_refused(observer, place, word, by_hand, base_before=before)
+
+        with self._off(COMMENTS):
+            gap = self._gap(refused(chapter.ask_to_merge(pull)))
+        yield "release_refused", gap
+        self._prove("release_refused", refused(chapter.ask_to_merge(pull)))
+        with self._off(CHANGED_CHECK_RUNS):
+            old = chapter.authorize(pull)
+            gap = self._gap(lambda: release.release_authorized(observer, place, old))
+        yield "release_authorized", gap
+        self._some_minutes_later(pull)
+        self._prove("release_authorized", lambda: release.release_authorized(observer, place, old))
+        with self._off(CHECK_RUNS):
+            chapter.push_once_more()
+            again = chapter.ask_to_merge(pull)
+            gap = self._gap(lambda: release.release_void(observer, place, old, again, base_before=before))
+        yield "release_void", gap
+        self._some_minutes_later(pull)
+        self._prove("release_void", lambda: release.release_void(observer, place, old, again, base_before=before))
+        word = chapter.let_it_through(pull)
+
+        def merged() -> Proof:
+            return release.release_merged(observer, place, word, base_before=before)
+
+        with self._off(MERGES):
+            chapter.ask_to_merge(pull)
+            gap = self._gap(merged)
+        yield "release_merged", gap
+        self._some_minutes_later(pull)
+        chapter.ask_to_merge(pull)
+        self._prove("release_merged", merged)
 
     def _some_minutes_later(self, *tickets: int) -> None:
         self.world.emulator.advance(10 * 60)
@@ -474,6 +521,10 @@ class StoryWithGaps:
         except Unproved:
             return False
         return self._observer.only_pull(self._place.branch).state == "open"
+
+
+def _ledger_writes_of(ticket: int) -> dict[str, str]:
+    return {**LEDGER_WRITES, "body_regex": f"refs/agent-recovery/active/{ticket}\\b"}
 
 
 def _pushes_of(person: Person) -> dict[str, str]:

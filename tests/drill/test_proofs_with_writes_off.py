@@ -55,6 +55,15 @@ MISSING: dict[str, tuple[str, ...]] = {
     # the last update of the ledger, with the branch in it
     "branches_gone": ("the branch ticket/42-ripen-the-apples still stands",),
     "ledgers_done": ("refs/agent-recovery/active/42 still stands",),
+    # the App's new pull request for the release
+    "release_draft": ("0 open release PRs of release-1-2-0",),
+    # the App's answer
+    "release_refused": ("0 answers to '/recovery merge-release'",),
+    # the guard's end on the authorized head; its check-run on the new one
+    "release_authorized": (" says action_required",),
+    "release_void": ("no guard on ",),
+    # the merge
+    "release_merged": ("no release PR of release-1-2-0 is merged",),
 }
 
 
