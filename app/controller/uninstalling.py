@@ -166,7 +166,7 @@ class Uninstalling:
             await repo.delete_comment(comment.id)
         for at, run in enumerate(found.runs):
             progress(at, len(found.runs), "check-runs")
-            await repo.retire_check_run(run.id, self._views.now())
+            await repo.retire_check_run(run, self._views.now())
         refs = list(found.refs)
         for start in range(0, len(refs), AT_ONCE):
             progress(start, len(refs), "ledgers")

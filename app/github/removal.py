@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import Field
 
 from app.domain.model import Message, Sha, instant_text
-from app.github.access import RepositoryAccess
+from app.github.access import RELEASE_CHECK_NAME, RepositoryAccess
 from app.github.errors import Forbidden, NotFound
 from app.github.graphql_shapes import PageInfo
 from app.github.shapes import Account, CheckRunShape, ObjectWithId, read
@@ -42,7 +42,7 @@ query OwnOnPulls($owner: String!, $name: String!, $appId: Int!, $after: String) 
             commit {
               oid
               checkSuites(first: 10, filterBy: {appId: $appId}) {
-                nodes { checkRuns(first: 50, filterBy: {checkType: ALL}) { nodes { databaseId externalId } } }
+                nodes { checkRuns(first: 50, filterBy: {checkType: ALL}) { nodes { databaseId name externalId } } }
               }
             }
           }
@@ -74,8 +74,11 @@ class OwnComment:
 
 @dataclass(frozen=True)
 class OwnRun:
+    """A check-run of ours. `guards`: it is the guard of a release."""
+
     id: int
     head_sha: str
+    guards: bool = False
 
 
 @dataclass(frozen=True)
@@ -154,23 +157,24 @@ class Removals(RepositoryAccess):
             return []
         shapes = [run for page in pages for run in read(_Runs, page.body, Call("GET", _OF_COMMIT)).check_runs]
         ours = [run for run in shapes if run.is_from(self.app_id) and run.external_id != RETIRED]
-        return [OwnRun(run.id, run.head_sha) for run in ours]
+        return [OwnRun(run.id, run.head_sha, run.name == RELEASE_CHECK_NAME) for run in ours]
 
-    async def retire_check_run(self, id: int, when: datetime) -> None:
+    async def retire_check_run(self, run: OwnRun, when: datetime) -> None:
         """End a check-run of ours for good: it can be changed, and not removed. It passes where it is required, because
-        nothing will ever look at its commit again.
+        nothing will ever look at its commit again; the guard of a release does not, because somebody else's rule that
+        still requires it would let a release through that nobody authorized.
 
         Done but not heard, or two of us: values are set, and `external_id` tells. Lease gone: leases end with the
         removal.
         """
         said = {
             "status": "completed",
-            "conclusion": "neutral",
+            "conclusion": "cancelled" if run.guards else "neutral",
             "completed_at": instant_text(when),
             "external_id": RETIRED,
             "output": {"title": RETIRED_TITLE, "summary": "It says nothing about this commit any more.", "text": ""},
         }
-        await self.session.write("PATCH", _RUN, self._at(id=id), said)
+        await self.session.write("PATCH", _RUN, self._at(id=run.id), said)
 
 
 class _Ruleset(Message):
@@ -219,6 +223,7 @@ class _Runs(Message):
 
 class _Run(Message):
     id: int = Field(alias="databaseId")
+    name: str = ""
     external_id: str | None = Field(default=None, alias="externalId")
 
 
@@ -258,7 +263,7 @@ class _Pull(Message):
     def runs(self) -> list[OwnRun]:
         commits = [node.commit for node in self.commits.nodes]
         return [
-            OwnRun(run.id, commit.oid)
+            OwnRun(run.id, commit.oid, run.name == RELEASE_CHECK_NAME)
             for commit in commits
             for suite in (commit.suites.nodes if commit.suites else ())
             for run in suite.runs.nodes

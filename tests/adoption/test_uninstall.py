@@ -9,6 +9,7 @@ from loop_world import PERMISSIONS, REPO, LoopWorld
 from operating import Operator, Said
 
 from app.domain.agent_api import ClaimRequest
+from app.domain.keys import TrunkKey
 from app.github.removal import RETIRED_TITLE, OwnComment, Removals
 
 UNINSTALL = ("uninstall", "--repo", REPO, "--by", "wanda")
@@ -169,6 +170,17 @@ async def test_a_ruleset_of_others_that_asks_for_our_check_stands_against_it(
     told = await removed(operator, "--force")
     assert told["in_the_way"] == ["Release train (acme/shop)"]
     assert (refs(world), rulesets(world)) == ([], ["Release train"])
+
+
+async def test_the_guard_of_a_release_lets_nothing_pass_when_it_goes(world: LoopWorld, operator: Operator) -> None:
+    world.emulator.commit(REPO, {"pears.txt": "x"}, branch="release-1")
+    await world.controller(database_file=operator.database).round(TrunkKey(REPO, "release-1"))
+    head = str(world.head("release-1"))
+    assert [run["conclusion"] for run in world.check_runs(head)] == ["action_required"]
+    told = await removed(operator)
+    assert (told["check_runs"], refs(world)) == (1, [])
+    [run] = world.check_runs(head)
+    assert (run["conclusion"], run["output"]["title"]) == ("cancelled", RETIRED_TITLE)
 
 
 class _Crash(Exception):
