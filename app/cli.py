@@ -49,6 +49,8 @@ ROOMS = {
     "retarget": Room("app.service.person_cli", "server", "Move a ticket to another trunk."),
     "land": Room("app.service.person_cli", "server", "Have exactly one published head land."),
     "accept": Room("app.service.person_cli", "server", "Let a foreign head count as published."),
+    "revoke-release": Room("app.service.release_cli", "server", "Let nothing of a release be authorized any more."),
+    "rebuild-release": Room("app.service.release_cli", "server", "Begin a frozen release's ledger anew."),
     "demo": Room("app.drill.cli", "server,emulator,drill", "Play the story of a recovery on a GitHub on this machine."),
     "audit": Room("app.drill.audit.cli", "drill", "Look for contradictions between tickets and their ledgers."),
     "emulator": Room("app.emulator.__main__", "emulator", "Run a GitHub on this machine."),

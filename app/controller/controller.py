@@ -66,7 +66,7 @@ from app.domain.effect_state import EffectState
 from app.domain.keys import TicketKey, TrunkKey
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.rebuild import Rebuild
-from app.domain.release_record import Person, Source
+from app.domain.release_record import Person, ReleaseRecord, Source
 from app.domain.release_verbs import ReleaseVerb
 from app.domain.shown_child import Children
 from app.domain.ticket_id import TicketId, number_of
@@ -383,6 +383,15 @@ class Controller:
             return await self._releases.hear(
                 owner, name, pull, ReleaseWord(id, verb, by, rule, source), dry_run=dry_run
             )
+
+    async def rebuild_release(
+        self, owner: str, name: str, branch: str, *, by: str, dry_run: bool = False
+    ) -> ReleaseRecord:
+        """Begin the frozen ledger of a release anew, because the person `by` says so. Raises Refused, GitHubError."""
+        if not dry_run:
+            self._require_writes()
+        with counting("rebuild"):
+            return await self._releases.rebuild(owner, name, branch, by=by, dry_run=dry_run)
 
     async def release_status(self, owner: str, name: str, pull: int) -> str:
         """How a release stands, in Markdown. Writes nothing. Raises Refused, GitHubError."""

@@ -20,6 +20,7 @@ from app.domain.policy import PATH, Mode, Policy
 from app.domain.policy_in_force import InForce
 from app.domain.pull_class import Ground
 from app.domain.refs import LedgerRefs
+from app.domain.release_external_id import ReleaseWitness, witness
 from app.domain.release_incident import carrying, incident_marker, merge_seen
 from app.domain.release_observation import Account, ReleaseObservation, Unread
 from app.domain.release_record import Person, ReleaseRecord
@@ -68,7 +69,8 @@ class Place:
 @dataclass(frozen=True)
 class ReleaseView:
     """What a decision or an answer about a release is made from. `standing` is None where no ledger stands, or where it
-    must not be acted on: `frozen` says then why.
+    must not be acted on: `frozen` says then why. `witness`: how far the ledger is known to have come, which the guard
+    goes on to remember.
     """
 
     place: Place
@@ -77,6 +79,7 @@ class ReleaseView:
     observation: ReleaseObservation
     standing: ReleaseLedgerStanding | None
     frozen: Frozen | None
+    witness: ReleaseWitness | None = None
 
     @property
     def repo(self) -> Repository:
@@ -155,7 +158,8 @@ class ReleaseLooks:
         seen = await self._with_people(repo, policy, record, seen, speaker)
         seen = await self._with_incidents(repo, record, seen)
         seen = await self._with_evidence(repo, policy, record, seen, asking=speaker is not None)
-        return ReleaseView(place, policy, ledger, seen, standing, frozen)
+        shown = await self._witness(repo, ledger, branch, seen) if standing is None else None
+        return ReleaseView(place, policy, ledger, seen, standing, frozen, shown)
 
     def ledger(self, repo: Repository, policy: Policy) -> ReleaseLedger:
         """The release ledgers of a repository, where its policy has them."""
@@ -168,6 +172,14 @@ class ReleaseLooks:
             while len(self._ledgers) > _KEPT:
                 self._ledgers.popitem(last=False)
         return known
+
+    async def _witness(
+        self, repo: Repository, ledger: ReleaseLedger, branch: str, seen: ReleaseObservation
+    ) -> ReleaseWitness | None:
+        """The furthest that anything remembers of a ledger that is not there, or not to be believed."""
+        known = await self._witnessing.witnesses(repo, ledger, branch, seen.guard_runs)
+        furthest = max(known, key=lambda one: one.sequence, default=None)
+        return witness(branch, furthest.sequence, furthest.commit_prefix) if furthest is not None else None
 
     async def _with_people(
         self,

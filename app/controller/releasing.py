@@ -368,7 +368,9 @@ def spoken_of(view: ReleaseView) -> Spoken:
     seen, record = view.observation, view.record
     if view.frozen is not None:
         reason = NotYet(view.frozen.reason.rstrip("."), "a person has the release's ledger begun anew")
-        return Spoken({p.number: reason for p in seen.pulls}, trunk=seen.trunk.sha if seen.trunk else None)
+        judged = {p.number: reason for p in seen.pulls}
+        # What the guard remembers of the ledger outlives it: with it the next service knows, whatever else was lost.
+        return Spoken(judged, view.witness, seen.trunk.sha if seen.trunk is not None else None)
     standing = standing_of(record, seen, view.policy)
     recorded = seen.pull(record.pull) if record is not None else None
     brought = None
@@ -383,7 +385,7 @@ def spoken_of(view: ReleaseView) -> Spoken:
     shown = view.standing
     return Spoken(
         judged={standing.pull.number: standing.verdict} if standing.pull is not None else {},
-        witness=witness(view.branch, shown.record.sequence, shown.entry.sha) if shown is not None else None,
+        witness=witness(view.branch, shown.record.sequence, shown.entry.sha) if shown is not None else view.witness,
         trunk=seen.trunk.sha if seen.trunk is not None else None,
         recorded=brought,
         left=left,

@@ -22,11 +22,14 @@ from app.controller.http_probe import HttpGet
 from app.controller.keyring import Keyring
 from app.controller.person_commands import Done, Word
 from app.controller.pokes import PokeStore
+from app.controller.release_hearing import DoneRelease
 from app.controller.stops import Stops
 from app.controller.tables import pokes as pokes_table
 from app.controller.words import WordStore
 from app.domain.effect_state import EffectState
 from app.domain.rebuild import Rebuild
+from app.domain.release_record import Person, ReleaseRecord, Source
+from app.domain.release_verbs import ReleaseVerb
 from app.domain.ticket_id import TicketId
 from app.github.budget import Meter
 from app.github.client import GitHub
@@ -57,6 +60,22 @@ class Loop(Tickets, Effects, Protocol):
         self, owner: str, name: str, ticket: TicketId, *, by: str, accept_loss: bool, dry_run: bool
     ) -> Rebuild: ...
     async def hear(self, owner: str, name: str, ticket: TicketId, word: Word, *, dry_run: bool = False) -> Done: ...
+    async def hear_release(
+        self,
+        owner: str,
+        name: str,
+        pull: int,
+        *,
+        id: str,
+        verb: str,
+        by: Person,
+        rule: ReleaseVerb,
+        source: Source | None = None,
+        dry_run: bool = False,
+    ) -> DoneRelease: ...
+    async def rebuild_release(
+        self, owner: str, name: str, branch: str, *, by: str, dry_run: bool = False
+    ) -> ReleaseRecord: ...
     async def work(self, stop: asyncio.Event) -> None: ...
 
 

@@ -48,7 +48,7 @@ def _told() -> list[tuple[str, str, str]]:
 
 _OPERATORS = (
     *("plan", "init", "stop", "start", "uninstall", "rebuild", "approve", "resolve", "hold", "unhold", "cancel"),
-    *("bring-back", "takeover", "retarget", "land", "accept"),
+    *("bring-back", "takeover", "retarget", "land", "accept", "revoke-release", "rebuild-release"),
 )
 TOLD = [told for told in _told() if told[1] in _OPERATORS]
 TOLD += [
