@@ -285,7 +285,7 @@ class Rounds:
         """
         name = f"refs/heads/{action.branch}"
         also = [RefUpdate(name, action.found or ZERO_SHA, action.published, force=True)]
-        if action.found is not None:
+        if action.found is not None and action.found not in standing.record.burned_shas:
             kept = view.ledger.refs.recovered(view.ticket, action.found)
             # Already kept, or no room for it: keeping it must not stop the branch from coming back.
             if await self._has_room(view, kept):

@@ -47,7 +47,9 @@ class Foreign:
 
 @dataclass(frozen=True)
 class Tampered:
-    """The published commit is not in the branch any more: overwritten, rewound, or (`head` None) deleted."""
+    """The published commit is not in the branch any more: overwritten, rewound, or (`head` None) deleted. Or it is the
+    head, though a fence commit withdrew it: the branch was taken back from above it.
+    """
 
     published: str
     head: str | None
@@ -85,6 +87,10 @@ def head_of(record: Record, observation: Observation, relation: Relation | None)
         return Unheld(branch.sha) if branch is not None else NothingPublished(None)
     if branch is None:
         return Tampered(published.sha, None)
+    if branch.sha == published.sha and record.fence is not None and published.sha in record.burned_shas:
+        # Withdrawn by a fence commit above somebody else's commits, and somebody took the branch back to it: a merge
+        # that names it could be carried out again.
+        return Tampered(published.sha, branch.sha)
     if branch.sha == published.sha:
         fenced = record.published_now is not None and published.sha not in record.burned_shas
         return AtPublished(published.sha, fenced)

@@ -270,3 +270,26 @@ async def test_a_cancelled_ticket_is_claimed_by_nobody_and_its_children_end_with
     assert (child.place, child.record.status) == ("done", "cancelled")
     assert world.get("git/matching-refs/agent-recovery/active/") == []
     assert (ticket.pull()["state"], ticket.issue()) == ("open", ("open", None))
+
+
+async def test_a_branch_taken_back_to_a_head_that_was_withdrawn_is_moved_off_it_at_once(world: LoopWorld) -> None:
+    """A stranger pushed while the merge waited, so the fence commit stands above their commit; then the branch is taken
+    back to the very head that the merge names.
+    """
+    ticket, door, sha = await at_the_door(world)
+    world.emulator.commit(REPO, {"foreign.txt": "x"}, branch=ticket.branch, author="wanda")
+    say = WORDS["hold"]()
+    assert await _answered(ticket, say) == "done"
+    record = await ticket.record()
+    assert record.fence is not None
+    assert (record.fence.on != sha, sha in record.burned_shas) == (True, True)
+    body = {"sha": sha, "force": True}
+    world.http.patch(f"/repos/{REPO}/git/refs/heads/{ticket.branch}", json=body).raise_for_status()
+    await ticket.settle(world.controller())
+    assert world.head(ticket.branch) == record.fence.sha
+    await door.go_through()
+    assert (door.status, ticket.pull()["merged"]) == (409, False)
+    since = world.requested()
+    await ticket.settle(world.controller())
+    assert world.writes(since) == []
+    assert world.get("git/matching-refs/agent-recovery/recovered/") == []
