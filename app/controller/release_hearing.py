@@ -14,12 +14,14 @@ import structlog
 
 from app.controller.release_journal import Noted, ReleaseJournal
 from app.controller.release_looks import ReleaseLooks, ReleaseView, Speaker
-from app.controller.releasing import Releasing
+from app.controller.releasing import HAVE_IT_BEGUN_ANEW, Releasing
 from app.domain.command_noted import Command, command, known, noted
 from app.domain.keys import TrunkKey, is_trunk_name
 from app.domain.outcome import Blocked, Code, Refused
+from app.domain.plain_text import one_line
 from app.domain.release_comment import release_comment, release_marker
 from app.domain.release_record import Person, ReleaseRecord, Source, begun
+from app.domain.release_settling import DeclinedRelease, ReleaseResult
 from app.domain.release_standing import standing_of
 from app.domain.release_verbs import HeardRelease, ReleaseGrounds, ReleaseVerb
 from app.github.errors import GitHubError, NotFound
@@ -125,8 +127,7 @@ class ReleaseHearing:
         if isinstance(view, str):
             raise Refused(Blocked(Code.NOT_FOUND, view, "say it on the release PR of a trunk that the policy names"))
         if view.frozen is not None:
-            remedy = "an operator has to begin the ledger anew; the report on the release PR says how"
-            raise Refused(Blocked(Code.FROZEN, view.frozen.reason.rstrip("."), remedy))
+            raise Refused(Blocked(Code.FROZEN, view.frozen.reason.rstrip("."), HAVE_IT_BEGUN_ANEW))
         return view
 
     async def _write(self, view: ReleaseView, word: ReleaseWord, heard: HeardRelease) -> ReleaseView | None:
@@ -161,8 +162,9 @@ class ReleaseHearing:
         record = view.record or begun(view.branch, view.observation.into_name)
         if word.verb != "merge-release":
             return DoneRelease(said.answer, record, changed)
+        came: list[ReleaseResult] = []
         if record.asked is not None and record.asked.id == word.id:
-            await self._releasing.run(key)
+            await self._releasing.run(key, came)
             seen = await self._looks.look(view.place, view.branch)
             if not isinstance(seen, str) and seen.record is not None:
                 view, record = seen, seen.record
@@ -176,7 +178,7 @@ class ReleaseHearing:
             raise Refused(_merged(pull, await view.repo.pull_now(pull)))
         if record.asked is not None and record.asked.id == word.id:
             return DoneRelease(said.answer, record, changed)
-        raise Refused(_not_merged(view, record, pull))
+        raise Refused(_not_merged(view, record, pull, came))
 
 
 def _merged(pull: int, now: PullNow) -> Blocked:
@@ -184,12 +186,13 @@ def _merged(pull: int, now: PullNow) -> Blocked:
     return Blocked(Code.LANDED, reason, "nothing is left to do here; to take it out again is a new pull request")
 
 
-def _not_merged(view: ReleaseView, record: ReleaseRecord, pull: int) -> Blocked:
+def _not_merged(view: ReleaseView, record: ReleaseRecord, pull: int, came: list[ReleaseResult]) -> Blocked:
     """Why a wish for a merge that was taken up came to nothing."""
+    refused = [r.reason for r in came if isinstance(r, DeclinedRelease) and r.permit.kind == "release_merge"]
     of_this = [p for p in record.open if p.kind == "release_merge" and p.target.number == pull]
-    refused = next((p for p in of_this if p.reason is not None), None)
-    if refused is not None:
-        reason = f"GitHub did not merge it: {refused.reason}"
+    refused += [p.reason for p in of_this if p.reason is not None]
+    if refused:
+        reason = f"GitHub did not merge it: {one_line(refused[0])}"
         return Blocked(Code.FORBIDDEN, reason, "put that right, then say merge-release again")
     standing = standing_of(record, view.observation, view.policy)
     reason = getattr(standing.verdict, "reason", "what it rested on changed meanwhile")

@@ -30,6 +30,7 @@ from app.domain.pull_class import Refs
 from app.domain.release_actions import (
     AdoptRelease,
     Dequeue,
+    EditReleaseBase,
     EditReleaseText,
     GuardedRelease,
     MergeRelease,
@@ -63,6 +64,7 @@ from app.domain.release_settling import (
 )
 from app.domain.release_standing import standing_of
 from app.github.errors import GitHubError, NotFound
+from app.github.pace import PATIENCE_S
 from app.github.pulls import PullRefusal, PullRefused
 from app.ledger.api import Undecided
 from app.ledger.releases import ReleaseLedgerStanding, ReleaseLost
@@ -74,6 +76,7 @@ AGAIN_WHILE_AUTHORIZED = timedelta(minutes=5)
 """A release that may be merged is looked at this often though nothing is told of it: a comment can be deleted, or a
 permission taken away, without an event of it reaching anybody.
 """
+HAVE_IT_BEGUN_ANEW = "somebody with maintain looks at it, then says `/recovery recover` on the release PR"
 FROZEN_AGAIN = timedelta(hours=1)
 MAX_RESULT_TRIES = 5
 LOST_TWICE_S = 2.0
@@ -98,8 +101,10 @@ class Releasing:
         self._actor = actor
         self._authors = authors
 
-    async def run(self, key: TrunkKey) -> Ended:
-        """Bring one release to where it should be. Raises GitHubError where GitHub does not answer."""
+    async def run(self, key: TrunkKey, answers: list[ReleaseResult] | None = None) -> Ended:
+        """Bring one release to where it should be. `answers`: takes what came of guarded writes, for whoever asked for
+        one. Raises GitHubError where GitHub does not answer.
+        """
         owner, _, name = key.repository.partition("/")
         last, losses, now = "nothing happened", 0, None
         for _ in range(MAX_TURNS):
@@ -108,7 +113,7 @@ class Releasing:
                 return Ended(None, view)
             now = view.now
             with self._authors.run() as author:
-                outcome = await self._turn(view, author)
+                outcome = await self._turn(view, author, [] if answers is None else answers)
             if isinstance(outcome, Ended):
                 return outcome
             last, losses = outcome.reason, losses + outcome.lost
@@ -134,7 +139,7 @@ class Releasing:
             log.warning("release not made a draft", release=view.branch, pull=number, answer=str(refusal))
         return (await view.repo.pull_now(number)).merged
 
-    async def _turn(self, view: ReleaseView, author: str) -> Ended | Again:
+    async def _turn(self, view: ReleaseView, author: str, came: list[ReleaseResult]) -> Ended | Again:
         if view.frozen is not None:
             return await self._frozen(view)
         look = await self._guarding.look(view.repo, view.place.ground(view.policy))
@@ -150,10 +155,22 @@ class Releasing:
         withdrawing = next((a for a in plan if isinstance(a, WithdrawMerge)), None)
         if withdrawing is not None:
             return await self._withdraw(view, plan, withdrawing)
-        return await self._carry_out(view, plan, author, shown, green)
+        guarded = [a for a in plan if isinstance(a, GuardedRelease)]
+        makes = any(not isinstance(a, MergeRelease | EditReleaseBase) for a in guarded)
+        if makes and (wait_s := await view.repo.session.content_wait_s()) > PATIENCE_S:
+            # Asked before a permit is opened: a ledger that opens permits in vain would tell nothing but that.
+            await self._unguarded(view, plan)
+            return Ended(view.now + timedelta(seconds=wait_s), "GitHub takes no more new content for now")
+        return await self._carry_out(view, plan, author, shown, green, came)
 
     async def _carry_out(
-        self, view: ReleaseView, plan: ReleasePlan, author: str, shown: int, green: Sequence[GuardAnswer]
+        self,
+        view: ReleaseView,
+        plan: ReleasePlan,
+        author: str,
+        shown: int,
+        green: Sequence[GuardAnswer],
+        came: list[ReleaseResult],
     ) -> Ended | Again:
         written = shown + await self._unguarded(view, plan)
         guarded = [a for a in plan if isinstance(a, GuardedRelease)]
@@ -171,6 +188,7 @@ class Releasing:
             # What is open now may be more than was meant: a permit of the same write that may still come is kept.
             view = journaled.view
             results = await self._actor.send(journaled, opening)
+            came += results
         settled = await self._settled(view, results)
         if not isinstance(settled, ReleaseView):
             return settled
@@ -367,7 +385,7 @@ def spoken_of(view: ReleaseView) -> Spoken:
     """What a look says of its release to the guard."""
     seen, record = view.observation, view.record
     if view.frozen is not None:
-        reason = NotYet(view.frozen.reason.rstrip("."), "a person has the release's ledger begun anew")
+        reason = NotYet(view.frozen.reason.rstrip("."), HAVE_IT_BEGUN_ANEW)
         judged = {p.number: reason for p in seen.pulls}
         # What the guard remembers of the ledger outlives it: with it the next service knows, whatever else was lost.
         return Spoken(judged, view.witness, seen.trunk.sha if seen.trunk is not None else None)

@@ -96,3 +96,32 @@ async def test_what_a_word_rests_on_is_looked_at_again(world: ReleaseWorld, why:
     await refused(world.word(controller, "wanda", "merge-release", number=number))
     await world.settle(controller)
     assert world.merges() == []
+
+
+async def test_what_github_refuses_is_answered_in_its_words(world: ReleaseWorld) -> None:
+    controller, number, sha = await begun(world)
+    await world.word(controller, "maya", "authorize-release", sha)
+    await world.settle(controller)
+    no = {"message": "Protected branch rules not configured for the moon"}
+    world.emulator.fault("status", match={"method": "PUT", "path_regex": "/merge$"}, code=405, body=no)
+    told = await refused(world.word(controller, "wanda", "merge-release"))
+    assert "the moon" in told
+    await world.settle(controller)
+    assert world.merges() == []
+    done = await world.word(controller, "wanda", "merge-release")
+    assert "is merged at" in done.answer
+    assert world.merges() == [number]
+
+
+async def test_a_look_at_a_release_costs_a_few_requests(world: ReleaseWorld) -> None:
+    controller, _, sha = await begun(world)
+    await world.settle(controller)
+    costs = []
+    for _ in range(2):
+        since = world.requested()
+        await world.round(controller)
+        costs.append(len([r for r in world.emulator.requests(since) if str(r["identity"]).startswith("app:")]))
+        await world.word(controller, "maya", "authorize-release", sha)
+        await world.settle(controller)
+    assert costs[0] <= 10, costs
+    assert costs[1] <= 14, costs
