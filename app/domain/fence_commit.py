@@ -129,12 +129,23 @@ def came_first(record: Record, head_sha: str, base: str) -> bool:
     return record.fence is not None and head_sha in record.burned_shas and base == record.fence.base
 
 
+def _landed_later(record: Record, pull: PullNow) -> bool:
+    """Whether the merge is one that was allowed after the fence commit: then what was withdrawn stayed withdrawn, however
+    long ago that was, and who repeats their word gets their own answer.
+    """
+    if pull.head_sha in record.burned_shas:
+        return False
+    merged = record.landing.merged
+    asked = any(p.kind in MERGES and p.target.head_sha == pull.head_sha for p in record.open)
+    return asked or (merged is not None and merged.head_sha == pull.head_sha)
+
+
 def resolution(record: Record, pull: PullNow | None) -> Landed | Fenced | Unresolved:
     """What became of the merges that a fence commit was made against."""
     if record.fence is None or pull is None:
         return Fenced()
     if pull.state == "MERGED":
-        return Landed(pull)
+        return Fenced() if _landed_later(record, pull) else Landed(pull)
     if pull.state == "OPEN" and pull.head_sha in record.burned_shas:
         return Unresolved(f"PR #{pull.number} still shows {pull.head_sha[:12]}, which was withdrawn")
     if pull.state == "OPEN" and pull.queued and pull.head_sha == record.fence.sha:

@@ -293,3 +293,19 @@ async def test_a_branch_taken_back_to_a_head_that_was_withdrawn_is_moved_off_it_
     await ticket.settle(world.controller())
     assert world.writes(since) == []
     assert world.get("git/matching-refs/agent-recovery/recovered/") == []
+
+
+async def test_a_word_that_is_repeated_after_a_later_landing_gets_its_own_answer(world: LoopWorld) -> None:
+    """The hold came first and was carried out; that the ticket landed after it was taken off hold changes nothing."""
+    ticket, door, sha = await at_the_door(world)
+    say = WORDS["hold"]()
+    assert await _answered(ticket, say) == "done"
+    await door.go_through()
+    assert await unhold()(ticket.controller) == "done"
+    await ticket.settle(world.controller())
+    if not ticket.pull()["merged"]:
+        await ticket.say("ready")
+        await ticket.settle(world.controller())
+    record = await ticket.record()
+    assert (ticket.pull()["merged"], record.status, sha in record.burned_shas) == (True, "landed", True)
+    assert await say(world.controller()) == "done"
