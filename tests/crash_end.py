@@ -9,7 +9,7 @@ from pathlib import Path
 from loop_world import LoopWorld
 
 from app.domain.validation import validations_of
-from tests.crash import Play
+from tests.crash import Call, Play
 
 _GAP = ":gap-g"
 """In the marker of a warning that a holder works on without saving."""
@@ -29,8 +29,8 @@ class EndState:
     handoff_comments: tuple[int, ...]
     """How many stand on each PR."""
     check_runs: tuple[tuple[str, int, str], ...]
-    """(the code commit's message, generation, conclusion) of the check-runs on any branch; `superseded` where the
-    branch went on before the check of a commit could be finished.
+    """(the code commit's message, generation, conclusion) of the check-runs on any branch; on a commit that is no
+    head any more `superseded` where it was ended without a judgement, and `unfinished`.
     """
     doubled_check_runs: int
     """More than one of a commit and generation. GitHub lets nobody delete a check-run."""
@@ -59,16 +59,23 @@ class EndState:
     """Warnings that a holder works on without saving."""
 
 
-def with_superseded(state: EndState, expected: EndState) -> EndState:
-    """What is expected where the branch went on before a disturbed process had finished the check of a commit: it is
-    ended, but no longer judged.
+def judged(state: EndState, expected: EndState, kind: str, call: Call) -> tuple[EndState, EndState]:
+    """Both without what may differ of check-runs, which GitHub lets nobody delete.
+
+    Where the branch went on before a disturbed process had finished the check of a commit, that check is ended but no
+    longer judged. A run that comes late may double another one, which it then repeats; and where nobody looks at its
+    commit any more it stays as it was born: unfinished, which passes nothing.
     """
-    judged = {(name, generation) for name, generation, conclusion in state.check_runs if conclusion == "superseded"}
-    runs = (
-        (name, generation, "superseded" if (name, generation) in judged else conclusion)
-        for name, generation, conclusion in expected.check_runs
-    )
-    return replace(expected, check_runs=tuple(sorted(runs)))
+    runs = set(state.check_runs)
+    if kind in ("very late", "paused") and call.name == "POST check-runs":
+        state = replace(state, doubled_check_runs=max(state.doubled_check_runs - 1, 0))
+        runs = {run for run in runs if run[2] != "unfinished"}
+    told = {(name, generation) for name, generation, conclusion in runs if conclusion != "superseded"}
+    runs = {run for run in runs if run[2] != "superseded" or run[:2] not in told}
+    ended = {run[:2] for run in runs if run[2] == "superseded"}
+    wanted = {(*run[:2], "superseded") if run[:2] in ended else run for run in expected.check_runs}
+    state = replace(state, check_runs=tuple(sorted(runs)))
+    return state, replace(expected, check_runs=tuple(sorted(wanted)))
 
 
 async def end_of(play: Play, data: Path) -> EndState:
@@ -132,8 +139,9 @@ def _check_runs(play: Play) -> list[tuple[str, int, str]]:
         for commit in play.world.get(f"commits?sha={branch['name']}"):
             for run in play.world.get(f"commits/{commit['sha']}/check-runs?filter=all")["check_runs"]:
                 generation = int(run["external_id"].split(":")[1])
-                left = run["conclusion"] == "cancelled" and commit["sha"] not in heads
-                conclusion = "superseded" if left else str(run["conclusion"])
+                conclusion = str(run["conclusion"])
+                if commit["sha"] not in heads:
+                    conclusion = {"cancelled": "superseded", "None": "unfinished"}.get(conclusion, conclusion)
                 found[run["id"]] = (commit["commit"]["message"], generation, conclusion)
     return list(found.values())
 
