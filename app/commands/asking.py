@@ -54,6 +54,8 @@ class Doing(Protocol):
         source: Source | None = None,
     ) -> ReleaseHeard: ...
 
+    async def rebuild_release(self, owner: str, name: str, branch: str, *, id: str, by: str) -> ReleaseHeard: ...
+
     async def release_status(self, owner: str, name: str, pull: int) -> str: ...
 
 
@@ -154,6 +156,10 @@ class Asked:
     ) -> ReleaseHeard:
         await self.require()
         return await self._doing.hear_release(owner, name, pull, id=id, verb=verb, by=by, rule=rule, source=source)
+
+    async def rebuild_release(self, owner: str, name: str, branch: str, *, id: str, by: str) -> ReleaseHeard:
+        await self.require()
+        return await self._doing.rebuild_release(owner, name, branch, id=id, by=by)
 
     async def release_status(self, owner: str, name: str, pull: int) -> str:
         await self.require()

@@ -22,7 +22,7 @@ from app.commands.grammar import Command, commands_in
 from app.commands.lost_words import HEARD_FOR, LostWords
 from app.commands.registry import find, misplaced, unknown
 from app.commands.telling import refusal, sentence
-from app.commands.verb import Said, Verb
+from app.commands.verb import Said, Verb, permission_on
 from app.controller.clock import Clock
 from app.controller.said_on import Meant, SaidOn, SaidOns
 from app.controller.turn import Ended
@@ -201,8 +201,9 @@ class Hearing:
         blocked = misplaced(verb, said) or _too_old(word, on, verb) or await self._out_of_date(word, on)
         if blocked is not None:
             return _Outcome(command, Result.REFUSED, refusal(blocked))
-        first = not_permitted(role, word.person, verb.name, verb.permission)
-        act = Asked(self._doing, on.repo, word.person, verb.name, verb.permission, first)
+        needs = permission_on(verb, "ticket" if said.release is None else "release")
+        first = not_permitted(role, word.person, verb.name, needs)
+        act = Asked(self._doing, on.repo, word.person, verb.name, needs, first)
         try:
             answered = await verb.carry_out(said, act)
             if act.first is not None:

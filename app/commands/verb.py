@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from app.commands.grammar import Command
 from app.controller.effect_decisions import Decision
@@ -104,6 +104,8 @@ class Actions(Protocol):
         source: Source | None = None,
     ) -> ReleaseHeard: ...
 
+    async def rebuild_release(self, owner: str, name: str, branch: str, *, id: str, by: str) -> ReleaseHeard: ...
+
     async def release_status(self, owner: str, name: str, pull: int) -> str:
         """Markdown of ours."""
         ...
@@ -134,3 +136,18 @@ class Verb(Protocol):
         help and which command, and GitHubError.
         """
         ...
+
+
+@runtime_checkable
+class OnReleases(Protocol):
+    """A verb that needs another permission on a release than on a ticket."""
+
+    @property
+    def permission_on_releases(self) -> Permission: ...
+
+
+def permission_on(verb: Verb, place: Place) -> Permission:
+    """What a verb needs of the person where it is said."""
+    if place == "release" and isinstance(verb, OnReleases):
+        return verb.permission_on_releases
+    return verb.permission

@@ -37,6 +37,7 @@ from app.controller.probing import Prober
 from app.controller.project import Projector
 from app.controller.rebuilding import Rebuilding
 from app.controller.release_hearing import DoneRelease, ReleaseWord
+from app.controller.release_rebuilding import BegunAnew
 from app.controller.releases import Releases
 from app.controller.reporting import Reporter
 from app.controller.round import Rounds
@@ -66,7 +67,7 @@ from app.domain.effect_state import EffectState
 from app.domain.keys import TicketKey, TrunkKey
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.rebuild import Rebuild
-from app.domain.release_record import Person, ReleaseRecord, Source
+from app.domain.release_record import Person, Source
 from app.domain.release_verbs import ReleaseVerb
 from app.domain.shown_child import Children
 from app.domain.ticket_id import TicketId, number_of
@@ -385,13 +386,15 @@ class Controller:
             )
 
     async def rebuild_release(
-        self, owner: str, name: str, branch: str, *, by: str, dry_run: bool = False
-    ) -> ReleaseRecord:
-        """Begin the frozen ledger of a release anew, because the person `by` says so. Raises Refused, GitHubError."""
+        self, owner: str, name: str, branch: str, *, id: str, by: str, dry_run: bool = False
+    ) -> BegunAnew:
+        """Begin a release's frozen ledger anew, because the person `by` says so. `id`: the command's; the same one
+        again is only answered. With `dry_run` nothing is written. Raises Refused, GitHubError.
+        """
         if not dry_run:
             self._require_writes()
         with counting("rebuild"):
-            return await self._releases.rebuild(owner, name, branch, by=by, dry_run=dry_run)
+            return await self._releases.rebuild(owner, name, branch, id=id, by=by, dry_run=dry_run)
 
     async def release_status(self, owner: str, name: str, pull: int) -> str:
         """How a release stands, in Markdown. Writes nothing. Raises Refused, GitHubError."""

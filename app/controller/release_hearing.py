@@ -14,12 +14,13 @@ import structlog
 
 from app.controller.release_journal import Noted, ReleaseJournal
 from app.controller.release_looks import ReleaseLooks, ReleaseView, Speaker
-from app.controller.releasing import HAVE_IT_BEGUN_ANEW, Releasing
+from app.controller.releasing import Releasing
 from app.domain.command_noted import Command, command, known, noted
 from app.domain.keys import TrunkKey, is_trunk_name
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.plain_text import one_line
 from app.domain.release_comment import release_comment, release_marker
+from app.domain.release_frozen import HAVE_IT_BEGUN_ANEW
 from app.domain.release_record import Person, ReleaseRecord, Source, begun
 from app.domain.release_settling import DeclinedRelease, ReleaseResult
 from app.domain.release_standing import standing_of

@@ -1,69 +1,143 @@
-"""Beginning a release's ledger anew where what stands in its place is not trusted: only a person has that done.
+"""Beginning the ledger of a release anew, because a person says so (the ownership protocol, R20).
 
-Nothing of the old one is kept: every authorization is to be given anew, and what was merged before is told of no more.
-What if it happened and we did not hear: the refs say so. What if two of us do it: one update is won.
+Before it is begun, the guard is red, the open PRs are drafts and read: a merge may be under way from the lost ledger
+(R22), and what was merged already is known then.
+
+What if it happened and we did not hear: the update is decided from the refs (R8), and the same command finds its own
+answer in the record; another one finds a ledger that is sound, and is refused. What if two of us do it: both compare
+against the head that was read before it was judged, one wins, the other is told so. What if somebody's permit is gone:
+all of the lost ledger are, and every send looks its own up first.
 """
+
+from dataclasses import dataclass
 
 import structlog
 
-from app.controller.release_looks import ReleaseLooks, ReleaseView
+from app.controller.journal import record_full
+from app.controller.release_looks import Place, ReleaseLooks, ReleaseView
 from app.controller.release_witnessing import ReleaseWitnessing
+from app.controller.releasing import Releasing
+from app.domain.command_noted import known
 from app.domain.outcome import Blocked, Code, Refused
-from app.domain.record import Rebuilt
-from app.domain.release_record import ReleaseRecord, begun
+from app.domain.release_rebuild import ReleaseRebuild, rebuilt_release, sound
+from app.domain.release_record import ReleaseRecord
 from app.ledger.api import Undecided
+from app.ledger.codec import NotStorable
 from app.ledger.reading import Damaged
-from app.ledger.releases import ReleaseWon
+from app.ledger.releases import ReleaseLedgerStanding, ReleaseWon
 
 log = structlog.get_logger()
 
 
-class ReleaseRebuilding:
-    """Begins frozen ledgers of releases anew."""
+@dataclass(frozen=True)
+class BegunAnew:
+    """What came of it. `found`: the head that stood there, None where no ledger did; `kept`: the ref that keeps it.
+    `voided`: the ids of the receipts that count no more. `changed`: this very call began it anew, or would.
+    """
 
-    def __init__(self, looks: ReleaseLooks, witnessing: ReleaseWitnessing) -> None:
+    answer: str
+    record: ReleaseRecord
+    found: str | None = None
+    kept: str | None = None
+    voided: tuple[str, ...] = ()
+    changed: bool = False
+
+
+class ReleaseRebuilding:
+    """Begins ledgers of releases anew that are frozen."""
+
+    def __init__(self, looks: ReleaseLooks, witnessing: ReleaseWitnessing, releasing: Releasing) -> None:
         self._looks = looks
         self._witnessing = witnessing
+        self._releasing = releasing
 
-    async def rebuild(self, owner: str, name: str, branch: str, *, by: str, dry_run: bool = False) -> ReleaseRecord:
-        """Replace a frozen ledger, in the name of the person `by`. With `dry_run` nothing is written. Raises Refused
-        with what stands in the way, and GitHubError.
+    async def rebuild(
+        self, owner: str, name: str, branch: str, *, id: str, by: str, dry_run: bool = False
+    ) -> BegunAnew:
+        """Replace the frozen ledger of a release, in the name of the person `by`. With `dry_run` nothing is written.
+        Raises Refused with what stands in the way, and GitHubError.
         """
         place = await self._looks.place(owner, name)
-        if place.usable is None:
+        policy = place.usable
+        if policy is None:
             reason = "the repository's policy allows no writes"
             raise Refused(Blocked(Code.MODE_OBSERVE, reason, "set mode: repair in .github/agent-recovery.yml"))
         # Before it is judged: what is replaced is exactly this, and nothing that came since.
-        found = await self._looks.ledger(place.repo, place.usable).head(branch)
+        found = await self._looks.ledger(place.repo, policy).head(branch)
+        view = await self._look(place, branch)
+        if view.frozen is None:
+            return _answered_before(view.record, id)
+        if not dry_run:
+            view = await self._at_rest(view)
+        if view.frozen is None:
+            return _answered_before(view.record, id)
+        last = await self._last(view, found)
+        runs = view.observation.guard_runs
+        witnesses = await self._witnessing.witnesses(view.repo, view.ledger, branch, runs)
+        seen = [witness.sequence for witness in witnesses]
+        made = rebuilt_release(view.observation, last, seen, edge=view.frozen.edge, id=id, by=by)
+        kept = view.ledger.refs.recovered_release(branch, found) if found is not None else None
+        done = BegunAnew(made.answer, made.record, found, kept, tuple(one.id for one in made.voided), changed=True)
+        return done if dry_run else await self._write(view, made, done, id=id)
+
+    async def _look(self, place: Place, branch: str) -> ReleaseView:
         view = await self._looks.look(place, branch)
         if isinstance(view, str):
-            raise Refused(Blocked(Code.NOT_FOUND, view, "name a trunk of the policy"))
-        if view.frozen is None:
-            reason = "the release's ledger is sound: nothing has to be begun anew"
-            raise Refused(Blocked(Code.USAGE, reason, "nothing is to be done"))
-        reading = await view.ledger.read(branch)
+            raise Refused(Blocked(Code.NOT_FOUND, view, "name a release branch of the policy"))
+        return view
+
+    async def _at_rest(self, view: ReleaseView) -> ReleaseView:
+        """The release once nothing of the lost ledger can be carried out unseen. Raises GitHubError where GitHub does
+        not say whether something was merged.
+        """
+        pulls = view.observation.open_pulls
+        merged = [await self._releasing.take_back(view, pull.number, pull.node_id) for pull in pulls]
+        return await self._look(view.place, view.branch) if any(merged) else view
+
+    async def _last(self, view: ReleaseView, found: str | None) -> ReleaseRecord | None:
+        """The record that stands there, where the service sealed it. Raises Refused where nothing can take its place,
+        or something else stands there by now.
+        """
+        reading = await view.ledger.read(view.branch)
         if isinstance(reading, Damaged) and reading.kind == "newer":
             raise Refused(Blocked(Code.FROZEN, reading.reason, "update the service: a newer one can read it"))
-        record = await self._record(view, by)
-        if not dry_run:
-            await self._write(view, record, found)
-        return record
+        if isinstance(reading, Damaged) and (reading.sha or "").startswith("refs/"):
+            raise Refused(Blocked(Code.FROZEN, reading.reason, "delete that ref, then say it again"))
+        if not isinstance(reading, ReleaseLedgerStanding):
+            return None
+        if reading.entry.sha != found:
+            raise Refused(_moved())
+        return reading.record
 
-    async def _record(self, view: ReleaseView, by: str) -> ReleaseRecord:
-        known = await self._witnessing.witnesses(view.repo, view.ledger, view.branch, view.observation.guard_runs)
-        sequence = max((one.sequence for one in known), default=0) + 1
-        rebuilt = Rebuilt(by=by, at=view.now, sequence=sequence)
-        fresh = begun(view.branch, view.observation.into_name)
-        return fresh.model_copy(update={"sequence": sequence, "rebuilt": rebuilt, "begun_at": view.now})
-
-    async def _write(self, view: ReleaseView, record: ReleaseRecord, found: str | None) -> None:
-        outcome = await view.ledger.begin_anew(view.branch, record, found=found, event="rebuilt", when=view.now)
+    async def _write(self, view: ReleaseView, made: ReleaseRebuild, done: BegunAnew, *, id: str) -> BegunAnew:
+        try:
+            outcome = await view.ledger.begin_anew(
+                view.branch, made.record, found=done.found, event="rebuilt", when=view.now
+            )
+        except NotStorable as full:
+            raise Refused(record_full(full)) from full
         if isinstance(outcome, ReleaseWon):
-            log.info("release ledger begun anew", release=view.branch, by=record.rebuilt and record.rebuilt.by)
+            log.info("release ledger rebuilt", release=view.branch, sequence=made.record.sequence)
             await self._witnessing.saw(view.repo, view.ledger, outcome.standing)
-            return
+            return done
         if isinstance(outcome, Undecided):
             reason = f"GitHub does not say whether it was written: {outcome.reason}"
-            raise Refused(Blocked(Code.UNKNOWN_OUTCOME, reason, "run the same command again", retryable=True))
-        words = "the ref moved meanwhile"
-        raise Refused(Blocked(Code.LOST_RACE, words, "look again, then run it again", retryable=True))
+            raise Refused(Blocked(Code.UNKNOWN_OUTCOME, reason, "say the same again", retryable=True))
+        now = outcome.now.record if isinstance(outcome.now, ReleaseLedgerStanding) else None
+        if now is not None and known(now, id) is not None:
+            return _answered_before(now, id)
+        raise Refused(_moved())
+
+
+def _answered_before(record: ReleaseRecord | None, id: str) -> BegunAnew:
+    """The answer to a command that was carried out already. Raises Refused where it was not: nothing is to be done."""
+    done = known(record, id) if record is not None else None
+    if record is None or done is None:
+        raise Refused(sound(record))
+    return BegunAnew(done.answer, record)
+
+
+def _moved() -> Blocked:
+    return Blocked(
+        Code.LOST_RACE, "the release's ledger moved meanwhile", "look again, then say it again", retryable=True
+    )

@@ -1,14 +1,16 @@
 """Whether a release's ledger may be acted on: it must not lie behind its own table or what a guard run shows.
 
 The ownership protocol, R20: damaged, backwards, forked, or absent with a witness: nothing is granted or merged, the
-guard stays red, one visible report; a person has it begun anew. With no table and no guard run left a rollback cannot
-be seen; an old authorization is then still judged by its comment, its head, its base and its time.
+guard stays red, one visible report; a person has it begun anew (`release_rebuilding.py`). With no table and no guard
+run left a rollback cannot be seen; an old authorization is then still judged by its comment, its head, its base and its
+time.
 """
 
 from collections.abc import Iterable, Iterator
 
 from app.controller.witnesses import LedgerPoint, Witnesses
 from app.domain.release_external_id import of_branch
+from app.domain.release_frozen import edge_damaged, edge_moved
 from app.domain.release_observation import GuardRun
 from app.domain.report import Frozen
 from app.github.repository import Repository
@@ -38,7 +40,7 @@ class ReleaseWitnessing:
         if isinstance(reading, Damaged):
             last_good = max((w.sequence for w in known), default=0)
             return Frozen(
-                edge=f"release-damaged-after-{last_good}",
+                edge=edge_damaged(last_good),
                 reason=f"The release's ledger is not what it should be: {reading.reason}.",
                 found=reading.sha,
                 expected="a chain of commits, each sealed by the service",
@@ -48,7 +50,7 @@ class ReleaseWitnessing:
         verdict = judge_head(standing.head if standing else None, known)
         if not isinstance(verdict, Current):
             return Frozen(
-                edge=f"release-moved-from-{verdict.evidence.sequence}",
+                edge=edge_moved(verdict.evidence.sequence),
                 reason=f"The release's ledger is not where it was: {verdict.reason}.",
                 found=standing.entry.sha if standing else "no ledger",
                 expected=verdict.expected,

@@ -14,7 +14,7 @@ from app.controller.release_hearing import DoneRelease, ReleaseHearing, ReleaseW
 from app.controller.release_journal import ReleaseJournal
 from app.controller.release_looks import ReleaseLooks
 from app.controller.release_merging import ReleaseMerger
-from app.controller.release_rebuilding import ReleaseRebuilding
+from app.controller.release_rebuilding import BegunAnew, ReleaseRebuilding
 from app.controller.release_witnessing import ReleaseWitnessing
 from app.controller.releasing import Releasing, spoken_of
 from app.controller.standing_trunks import standing_trunks
@@ -22,7 +22,6 @@ from app.controller.turn import Ended
 from app.controller.view import Views
 from app.controller.witnesses import Witnesses
 from app.domain.keys import TrunkKey, is_trunk_name
-from app.domain.release_record import ReleaseRecord
 
 log = structlog.get_logger()
 
@@ -41,7 +40,7 @@ class Releases:
         actor = ReleaseActor(ReleaseMerger(self._looks))
         self._releasing = Releasing(self._looks, journal, self._guarding, actor, authors)
         self._hearing = ReleaseHearing(self._looks, journal, self._releasing)
-        self._rebuilding = ReleaseRebuilding(self._looks, witnessing)
+        self._rebuilding = ReleaseRebuilding(self._looks, witnessing, self._releasing)
 
     async def round(self, key: TrunkKey) -> Ended:
         """Bring one release to where it should be. Raises GitHubError."""
@@ -63,12 +62,16 @@ class Releases:
         """How a release stands, in Markdown. Raises Refused, GitHubError."""
         return await self._hearing.status(owner, name, pull)
 
-    async def rebuild(self, owner: str, name: str, branch: str, *, by: str, dry_run: bool = False) -> ReleaseRecord:
-        """Begin a frozen ledger anew, because the person `by` says so. Raises Refused, GitHubError."""
-        record = await self._rebuilding.rebuild(owner, name, branch, by=by, dry_run=dry_run)
+    async def rebuild(
+        self, owner: str, name: str, branch: str, *, id: str, by: str, dry_run: bool = False
+    ) -> BegunAnew:
+        """Begin a release's frozen ledger anew, because the person `by` says so in the command `id`. Raises Refused,
+        GitHubError.
+        """
+        made = await self._rebuilding.rebuild(owner, name, branch, id=id, by=by, dry_run=dry_run)
         if not dry_run:
             await self._pokes.poke(str(TrunkKey(f"{owner}/{name}", branch)))
-        return record
+        return made
 
     async def guard_all(self, owner: str, name: str) -> int:
         """Show the guard on everything that would go into the base of releases and is no release's, and poke the

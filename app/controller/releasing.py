@@ -48,7 +48,7 @@ from app.domain.release_actions import (
 from app.domain.release_comment import release_comment, release_marker
 from app.domain.release_decide import ReleaseSituation, decide
 from app.domain.release_external_id import witness
-from app.domain.release_frozen import frozen_release_report
+from app.domain.release_frozen import HAVE_IT_BEGUN_ANEW, frozen_release_report
 from app.domain.release_guard import GuardAnswer, GuardPull
 from app.domain.release_record import ReleasePermit, ReleaseRecord, begun
 from app.domain.release_settling import (
@@ -76,7 +76,6 @@ AGAIN_WHILE_AUTHORIZED = timedelta(minutes=5)
 """A release that may be merged is looked at this often though nothing is told of it: a comment can be deleted, or a
 permission taken away, without an event of it reaching anybody.
 """
-HAVE_IT_BEGUN_ANEW = "somebody with maintain looks at it, then says `/recovery recover` on the release PR"
 FROZEN_AGAIN = timedelta(hours=1)
 MAX_RESULT_TRIES = 5
 LOST_TWICE_S = 2.0

@@ -47,9 +47,15 @@ def release_comment(
         f"| asked for | {policy.release.approvals} of {_who(policy)} |",
     ]
     lines += _receipts(standing)
+    lines += _begun_anew(record)
     lines += _withdrawn(record)
     lines += ["", "A new commit, another base, an edited or deleted comment, or `/recovery revoke-release` ends it."]
     return "\n".join(lines) + "\n"
+
+
+def shows_authorized(text: str, sha: str) -> bool:
+    """Whether a comment of ours shows this commit as authorized."""
+    return f"**Authorized** for `{sha}` by " in text
 
 
 def _verdict(verdict: Authorized | NotYet) -> str:
@@ -100,6 +106,18 @@ def _withdrawn(record: ReleaseRecord) -> list[str]:
         "",
         f"The App had asked GitHub to merge {shas} before the ground for it was gone. GitHub may still carry that out "
         "until the release branch has another head; it would be told as an incident.",
+    ]
+
+
+def _begun_anew(record: ReleaseRecord) -> list[str]:
+    anew = record.rebuilt
+    if anew is None or any(one.at >= anew.at for one in record.authorizations):
+        return []
+    who = inline(anew.by, _NAME_BYTES)
+    return [
+        "",
+        f"{who} had the ledger of this release begun anew at {instant_text(anew.at)}: what was authorized before that "
+        "counts no more, and a merge that was under way then would be told as an incident.",
     ]
 
 

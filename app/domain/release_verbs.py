@@ -17,6 +17,7 @@ from app.domain.plain_text import one_line
 from app.domain.policy import Mode, Policy
 from app.domain.release_merge_next import InTheWay, may_merge
 from app.domain.release_observation import ReleaseObservation, ReleasePull
+from app.domain.release_rebuild import said_before
 from app.domain.release_record import (
     KEPT_VOIDED,
     MOST_STANDING,
@@ -66,6 +67,8 @@ def authorize(g: ReleaseGrounds, *, by: Person, sha: str, source: Source) -> Hea
     """This person's word that exactly this commit may be merged. It is judged at once as it will be at every use, so
     nobody hears "authorized" who may not, or whose comment is edited, a program's, or said elsewhere.
     """
+    if (late := said_before(g.record, source.created_at)) is not None:
+        return late
     standing = standing_of(g.record, g.observation, g.policy)
     pull = _its_pull(g, standing)
     if isinstance(pull, Blocked):

@@ -40,9 +40,7 @@ def ticket_named(repository: str, ticket: str, by: str, as_json: bool) -> Ticket
 def repository_named(repository: str, as_json: bool) -> tuple[str, str]:
     """Owner and name of a well-formed call. Ends the program where the call is none."""
     if not _REPOSITORY.fullmatch(repository):
-        stop(
-            Exit.USAGE, Code.USAGE.value, "--repo OWNER/NAME names a repository on GitHub", "correct the call", as_json
-        )
+        stop(Exit.USAGE, Code.USAGE.value, "OWNER/NAME names a repository on GitHub", "correct the call", as_json)
     owner, _, name = repository.partition("/")
     return owner, name
 

@@ -69,15 +69,35 @@ def rebuild_release(
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Begin a release's ledger anew where what stands in its place is not trusted. Every authorization has to be given
-    anew; what stood there is kept under recovered/.
+    """Begin a release's ledger anew where what stands in its place is not trusted, above everything ever seen of it.
+
+    Every authorization has to be given anew, the guard is red until then; what stood there is kept under recovered/.
+    Settings come from the environment as for `serve`.
     """
     owner, name = repository_named(repository, as_json)
-    person = login_named(by, as_json)
-    record = carried_out(lambda loop: loop.rebuild_release(owner, name, branch, by=person, dry_run=dry_run), as_json)
+    person, id = login_named(by, as_json), f"terminal-{secrets.token_hex(8)}"
+    made = carried_out(
+        lambda loop: loop.rebuild_release(owner, name, branch, id=id, by=person, dry_run=dry_run), as_json
+    )
+    record = made.record
     if as_json:
-        told = {"branch": branch, "sequence": record.sequence, "written": not dry_run}
+        told = {
+            "branch": branch,
+            "sequence": record.sequence,
+            "written": not dry_run,
+            "pull": record.pull,
+            "found": made.found,
+            "kept": made.kept,
+            "voided": list(made.voided),
+        }
         typer.echo(json.dumps(told, indent=2))
         return
     verb = "would be begun anew" if dry_run else "is begun anew"
     typer.echo(f"The ledger of {branch} {verb}, at sequence {record.sequence}: nothing is authorized.")
+    typer.echo(f"Its PR: {f'#{record.pull}' if record.pull is not None else 'found again, or opened, by itself'}.")
+    for comment in made.voided:
+        typer.echo(f"Counts no more: what comment {comment} says.")
+    if made.kept is not None:
+        typer.echo(f"What stood there {'would be' if dry_run else 'is'} kept as {made.kept}.")
+    if not dry_run:
+        typer.echo("next: somebody looks at the release PR, and authorizes its head in a comment there")

@@ -23,12 +23,13 @@ from app.controller.keyring import Keyring
 from app.controller.person_commands import Done, Word
 from app.controller.pokes import PokeStore
 from app.controller.release_hearing import DoneRelease
+from app.controller.release_rebuilding import BegunAnew
 from app.controller.stops import Stops
 from app.controller.tables import pokes as pokes_table
 from app.controller.words import WordStore
 from app.domain.effect_state import EffectState
 from app.domain.rebuild import Rebuild
-from app.domain.release_record import Person, ReleaseRecord, Source
+from app.domain.release_record import Person, Source
 from app.domain.release_verbs import ReleaseVerb
 from app.domain.ticket_id import TicketId
 from app.github.budget import Meter
@@ -59,6 +60,9 @@ class Loop(Tickets, Effects, Protocol):
     async def rebuild(
         self, owner: str, name: str, ticket: TicketId, *, by: str, accept_loss: bool, dry_run: bool
     ) -> Rebuild: ...
+    async def rebuild_release(
+        self, owner: str, name: str, branch: str, *, id: str, by: str, dry_run: bool = False
+    ) -> BegunAnew: ...
     async def hear(self, owner: str, name: str, ticket: TicketId, word: Word, *, dry_run: bool = False) -> Done: ...
     async def hear_release(
         self,
@@ -73,9 +77,6 @@ class Loop(Tickets, Effects, Protocol):
         source: Source | None = None,
         dry_run: bool = False,
     ) -> DoneRelease: ...
-    async def rebuild_release(
-        self, owner: str, name: str, branch: str, *, by: str, dry_run: bool = False
-    ) -> ReleaseRecord: ...
     async def work(self, stop: asyncio.Event) -> None: ...
 
 

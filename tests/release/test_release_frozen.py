@@ -50,10 +50,10 @@ async def test_a_moved_ledger_authorizes_nothing_until_a_person_has_it_begun_ane
             await world.word(controller, "maya", verb, sha)
         assert told.value.blocked.code is Code.FROZEN
     with pytest.raises(Refused):
-        await world.controller(writes=False).rebuild_release(*AT, TRUNK, by="boss")
-    record = await controller.rebuild_release(*AT, TRUNK, by="boss")
+        await world.controller(writes=False).rebuild_release(*AT, TRUNK, id="1", by="boss")
+    begun = await controller.rebuild_release(*AT, TRUNK, id="1", by="boss")
     await world.settle(controller)
-    assert (record.authorizations, world.guard(sha), world.merges()) == ((), "action_required", [])
+    assert (begun.record.standing, world.guard(sha), world.merges()) == ((), "action_required", [])
     await world.word(controller, "maya", "authorize-release", sha)
     await world.settle(controller)
     assert world.guard(sha) == "success"

@@ -88,7 +88,7 @@ def _as_said(told: str) -> str:
 
 
 def test_commands_are_told_at_all() -> None:
-    assert {"unhold", "accept", "rebuild", "init", "plan", "start"} <= {verb for _, verb, _ in TOLD}
+    assert {"unhold", "accept", "rebuild", "rebuild-release", "init", "plan", "start"} <= {verb for _, verb, _ in TOLD}
     assert {"unhold", "accept", "recover", "takeover", "approve", "resolve"} <= {
         _as_said(t).split()[1] for _, t in SLASHED
     }

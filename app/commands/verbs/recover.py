@@ -1,9 +1,11 @@
-"""A ticket that stopped may go on: a person's intent, which renews its age and its attempts."""
+"""A ticket that stopped may go on: a person's intent, which renews its age and its attempts. A frozen ledger, of a
+ticket or a release, is begun anew.
+"""
 
 from functools import partial
 
 from app.commands.telling import sentence, told
-from app.commands.verb import ON_TICKETS, Actions, Answered, Permission, Said, Verb
+from app.commands.verb import ANYWHERE, Actions, Answered, Permission, Said, Verb
 from app.commands.words import no_words, ticket_and_words
 from app.controller.person_commands import Word
 from app.domain import person_verbs
@@ -17,14 +19,22 @@ class Recover:
     usage = "recover"
     help = (
         "A ticket that stopped, was cancelled or abandoned can be claimed again, whatever its age and attempts; a "
-        "frozen ledger is begun anew."
+        "frozen ledger, of a ticket or of a release, is begun anew."
     )
-    needs = "no living holder (`/recovery takeover` ends its lease), and the ticket is not on hold"
+    needs = (
+        "no living holder (`/recovery takeover` ends its lease), and the ticket is not on hold; a release's ledger is "
+        "frozen"
+    )
     permission = Permission.WRITE
-    works_on = ON_TICKETS
+    permission_on_releases = Permission.MAINTAIN
+    works_on = ANYWHERE
     late_ok = False
 
     async def carry_out(self, said: Said, act: Actions) -> Answered:
+        if said.release is not None:
+            no_words(said.command.args, self.name)
+            begun = await act.rebuild_release(said.owner, said.name, said.release, id=said.id, by=said.by.login)
+            return Answered(sentence(begun.answer), begun.changed)
         ticket, words = ticket_and_words(said)
         no_words(words, self.name)
         rule = partial(person_verbs.recover, by=said.by.login)
