@@ -27,7 +27,7 @@ SEED = 7
 MAKES_OWN = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "SEED", "KEEP")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(400)
 def test_the_demo_proves_every_step_and_is_kept_until_it_is_ended(tmp_path: Path) -> None:
     """One story for all that can be seen of it: what it tells, the seed, what `--keep` keeps, what is left after."""
     out, err = tmp_path / "out", tmp_path / "err"
@@ -80,7 +80,7 @@ def _assert_all_is_proved(told: dict[str, Any]) -> None:
     assert f"work/step-{moment.step}.txt" in killed["dirty"]
 
 
-def _wait_for(words: str, log: Path, demo: subprocess.Popen[bytes], within: float = 210.0) -> None:
+def _wait_for(words: str, log: Path, demo: subprocess.Popen[bytes], within: float = 300.0) -> None:
     deadline = time.monotonic() + within
     while words not in log.read_text():
         assert demo.poll() is None, log.read_text()[-2000:]
