@@ -130,8 +130,8 @@ def came_first(record: Record, head_sha: str, base: str) -> bool:
 
 
 def _landed_later(record: Record, pull: PullNow) -> bool:
-    """Whether the merge is one that was allowed after the fence commit: then what was withdrawn stayed withdrawn, however
-    long ago that was, and who repeats their word gets their own answer.
+    """Whether the merge is one that was allowed after the fence commit: then what was withdrawn stayed withdrawn,
+    however long ago that was, and who repeats their word gets their own answer.
     """
     if pull.head_sha in record.burned_shas:
         return False
