@@ -1,5 +1,7 @@
 """A release's ledger that somebody moved: red, told once, nothing counts, and only a person has it begun anew."""
 
+import asyncio
+
 import pytest
 from release_world import AT, TRUNK, ReleaseWorld
 
@@ -58,3 +60,67 @@ async def test_a_moved_ledger_authorizes_nothing_until_a_person_has_it_begun_ane
     await world.settle(controller)
     assert world.guard(sha) == "success"
     assert len(world.ours(number)) == 2
+
+
+async def deleted(world: ReleaseWorld) -> tuple[Controller, int, str]:
+    """A release that was authorized, whose ledger somebody deleted, and that is shown red."""
+    controller, number, sha = await authorized(world)
+    world.as_person("wanda", "DELETE", f"git/refs/{REF}")
+    await world.settle(controller)
+    assert world.guard(sha) == "action_required"
+    return controller, number, sha
+
+
+async def test_an_answer_that_was_lost_is_given_again(world: ReleaseWorld) -> None:
+    controller, number, sha = await deleted(world)
+    tried = await controller.rebuild_release(*AT, TRUNK, id="9", by="maya", dry_run=True)
+    assert (tried.changed, world.release_refs()) == (True, [])
+    world.emulator.fault(match={"operation": "updateRefs"}, kind="drop_after")
+    done = await controller.rebuild_release(*AT, TRUNK, id="9", by="maya")
+    assert (done.changed, done.record.pull, sha in done.answer) == (True, number, True)
+    (head,) = world.get(f"git/matching-refs/{REF}")
+    again = await world.controller().rebuild_release(*AT, TRUNK, id="9", by="maya")
+    assert (again.changed, again.answer) == (False, done.answer)
+    assert world.get(f"git/matching-refs/{REF}") == [head]
+    with pytest.raises(Refused) as told:
+        await controller.rebuild_release(*AT, TRUNK, id="10", by="boss")
+    assert told.value.blocked.code is Code.USAGE
+    assert "maya had it begun anew" in told.value.blocked.reason
+
+
+async def test_of_two_at_once_one_begins_it(world: ReleaseWorld) -> None:
+    controller, _, _ = await deleted(world)
+    asked = (
+        one.rebuild_release(*AT, TRUNK, id=f"1{number}", by=by)
+        for number, (one, by) in enumerate(((controller, "maya"), (world.controller(), "boss")))
+    )
+    came = await asyncio.gather(*asked, return_exceptions=True)
+    (won,) = [one for one in came if not isinstance(one, BaseException)]
+    (lost,) = [one for one in came if isinstance(one, BaseException)]
+    assert isinstance(lost, Refused)
+    assert lost.blocked.code in (Code.LOST_RACE, Code.USAGE)
+    seen = await controller.rebuild_release(*AT, TRUNK, id=str(won.record.commands[-1]["id"]), by="maya")
+    assert (seen.changed, seen.record.sequence) == (False, won.record.sequence)
+
+
+async def test_a_merge_that_was_under_way_from_the_lost_ledger_is_told_as_an_incident(world: ReleaseWorld) -> None:
+    controller, number, sha = await authorized(world)
+    pull = world.pull(number)
+    (before,) = world.get(f"git/matching-refs/{REF}")
+    world.as_person("wanda", "DELETE", f"git/refs/{REF}")
+    await world.settle(controller)
+    done = await controller.rebuild_release(*AT, TRUNK, id="1", by="maya")
+    assert (done.found, done.record.pull) == (None, number)
+    await world.settle(controller)
+    assert world.pull(number)["draft"]
+    # What GitHub still had to carry out comes now.
+    ready = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) { clientMutationId } }"
+    assert "errors" not in world.graphql("boss", ready, id=pull["node_id"])
+    world.as_person("boss", "PUT", f"pulls/{number}/merge", sha=sha)
+    await world.settle(controller)
+    (incident,) = world.issues_of_app()
+    assert f"#{number}" in incident["title"]
+    assert "nobody's word" in incident["body"]
+    # The ledger of before is behind for good, for a replica that knows only GitHub, too.
+    world.as_person("wanda", "PATCH", f"git/refs/{REF}", sha=before["object"]["sha"], force=True)
+    assert "frozen" in " ".join(await world.settle(controller))
