@@ -155,8 +155,8 @@ class Lander:
         if now.base == target.base:
             return Made(permit, target.number)
         if now.state != "OPEN" or now.base != target.base_from:
-            # A person moved it meanwhile: theirs is the newer word.
-            return NotSent(permit)
+            # A person moved it meanwhile: theirs is the newer word. An edit that was sent before may still come.
+            return Accepted(permit) if permit.unanswered else NotSent(permit)
         if await view.repo.is_in_a_stack(target.number):
             return Declined(permit, "the pull request is in a native stack, whose bases GitHub moves", view.now)
         answer = await view.repo.edit_base(target.number, target.base)

@@ -5,7 +5,7 @@ anything takes its conditions away; an update that GitHub took on is waited for,
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from app.domain.branch_updated import updates_asked
 from app.domain.fence_commit import MERGES, may_still_merge
@@ -26,7 +26,7 @@ from app.domain.situation import Situation, ticket_pull
 UPDATE_EVERY = timedelta(minutes=1)
 """How long an update that GitHub took on is waited for before it is asked for again."""
 UPDATE_FORGOTTEN = timedelta(minutes=15)
-"""After which nobody waits any more for an update that is not wanted now."""
+"""After which nobody waits any more for an update, or an edit of the base, that is not wanted now."""
 
 _NO_QUEUE = "not have a merge queue"
 
@@ -60,7 +60,10 @@ def next_write(s: Situation, others: tuple[Action, ...]) -> Iterator[Action]:
     if queued is not None:
         yield from _in_queue(s, queued, decision)
         return
-    if decision is None or any(isinstance(a, EditBase) for a in others) or _base_may_move(s):
+    if decision is None or any(isinstance(a, EditBase) for a in others):
+        return
+    if _base_may_move(s):
+        yield Wait("a change of the PR's base was asked for and may still come", _forgotten_at(s))
         return
     if isinstance(decision, NotYet):
         yield from _not_yet(s, decision)
@@ -190,6 +193,8 @@ def _spent(s: Situation) -> tuple[Permit, ...]:
             continue
         if permit.kind == "branch_update" and (elsewhere or s.now > opened + UPDATE_FORGOTTEN):
             found.append(permit)
+        if permit.kind == "base_edit" and s.now > _forgotten_at(s):
+            found.append(permit)
         if permit.kind == "enqueue" and ((elsewhere and seen == at) or _is_closed(s)):
             found.append(permit)
     return tuple(found)
@@ -213,6 +218,11 @@ def _late_to_queue(s: Situation) -> FenceOff | None:
         if late and _is_closed(s)
         else None
     )
+
+
+def _forgotten_at(s: Situation) -> datetime:
+    """When an update of the branch, or an edit of the base, that GitHub did not answer is expected no more."""
+    return (s.record.round.opened_at if s.record.round is not None else s.now) + UPDATE_FORGOTTEN
 
 
 def _base_may_move(s: Situation) -> bool:

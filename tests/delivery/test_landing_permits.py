@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from landing_scene import HEAD, READY, READY_PULL, situation
 
+from app.controller.round import _given_up
 from app.domain import landing_steps
 from app.domain.decide import decide
 from app.domain.fencing import AtPublished, Foreign
 from app.domain.landing_actions import EditBase, Enqueue, FenceOff, NoteDequeued, NoteUpdate, UpdateBranch
 from app.domain.landing_actions import Merge as MergeAction
 from app.domain.landing_settled import Accepted, Merge, Moot
+from app.domain.landing_steps import UPDATE_FORGOTTEN
 from app.domain.permits import opened
 from app.domain.plan import Adopt, ForgetRefusals, Plan, Wait, target_of
 from app.domain.record import Merged, Permit, Record, Round, Target
@@ -184,6 +186,27 @@ def test_two_ways_to_merge_that_are_both_refused_are_not_tried_in_turn_for_ever(
 def test_a_base_that_may_still_be_edited_excludes_the_merge() -> None:
     edit = permit("base_edit", Target(number=57, base="x"), state="blocked", unanswered=True)
     assert not any(isinstance(a, MergeAction) for a in decide(situation(record=with_open(edit))))
+
+
+@pytest.mark.parametrize(
+    ("minutes", "waits"), [(0, True), (14, True), (16, False)], ids=["just asked", "not yet forgotten", "forgotten"]
+)
+def test_an_edit_of_the_base_that_github_never_answered_holds_the_merge_up_for_a_while(
+    minutes: int, waits: bool
+) -> None:
+    edit = permit("base_edit", Target(number=57, base="x", base_from=BASE), unanswered=True, state="unknown")
+    # Nobody wants it any more: who adopts it does not send it again, and does not call it done.
+    given_up = settle(record(edit), [_given_up(edit)])
+    assert [p.state for p in given_up.open] == ["accepted"]
+    s = situation(record=with_open(*given_up.open))
+    s = replace(s, observation=replace(s.observation, now=NOW + timedelta(minutes=minutes)))
+    plan = decide(s)
+    assert not any(isinstance(a, MergeAction) for a in plan)
+    if waits:
+        (wait,) = [a for a in plan if isinstance(a, Wait)]
+        assert wait.until == NOW + UPDATE_FORGOTTEN
+    else:
+        assert isinstance(first(plan), ForgetRefusals)
 
 
 def test_a_merge_that_may_still_come_is_withdrawn_before_its_base_is_edited() -> None:

@@ -3,12 +3,17 @@ comes of it or none.
 """
 
 import json
+import secrets
+from functools import partial
 
 import httpx
 import pytest
-from landing_world import Landing, policy, required, rules
+from door_world import told
+from landing_world import AT, Landing, policy, required, rules
 from loop_world import REPO, LoopWorld
 
+from app.controller.person_commands import Word
+from app.domain import person_verbs
 from app.domain.keys import TicketKey
 
 MERGE = {"method": "PUT", "path_regex": "/merge$"}
@@ -232,3 +237,42 @@ async def test_an_issue_that_github_does_not_let_us_close_is_shown_and_closed_la
     assert (record.landing.issue_closed, ticket.place()) == (False, "active")
     await ticket.settle()
     _landed(ticket)
+
+
+async def test_an_edit_of_the_base_that_comes_late_meets_no_merge(world: LoopWorld) -> None:
+    """Trace: the App asked for another base and heard nothing; a person moves the ticket back; it becomes ready, and
+    only then GitHub carries the edit out.
+    """
+    ticket = await Landing.begun(world)
+    number = ticket.pull()["number"]
+    world.emulator.commit("acme/shop", {"x": "y"}, branch="release-2")
+    match = {"method": "PATCH", "path_regex": f"/pulls/{number}$"}
+    world.emulator.fault("drop_before", match=match, times=1)
+    assert await _moved(ticket, "release-2") == "done"
+    await ticket.once()
+    assert await _moved(ticket, "release-1") == "done"
+    await ticket.say("ready")
+    since = world.requested()
+    begun = world.emulator.now()
+    for _ in range(6):
+        ended = await world.controller().round(TicketKey(REPO, ticket.ticket))
+        if ended.again_at is not None and ended.again_at.timestamp() < begun + 600:
+            world.emulator.advance(max(ended.again_at.timestamp() - world.emulator.now(), 0) + 1)
+    assert [p.kind for p in (await ticket.record()).open] == ["base_edit"]
+    assert [w for w in world.writes(since) if w.endswith("/merge")] == []
+    # It comes now: what the App had asked for, done by GitHub.
+    token = world.emulator.installation_token(world.app, world.installation)
+    url = f"{world.emulator.url}/repos/{REPO}/pulls/{number}"
+    headers = {"Authorization": f"Bearer {token}"}
+    async with httpx.AsyncClient(headers=headers) as late:
+        (await late.patch(url, json={"base": "release-2"})).raise_for_status()
+    await ticket.settle(world.controller(), rounds=30)
+    record = await ticket.record()
+    assert (ticket.pull()["merged"], ticket.pull()["base"]["ref"]) == (True, "release-1")
+    assert (record.status, record.landing.incident, record.open) == ("landed", None, ())
+
+
+async def _moved(ticket: Landing, trunk: str) -> str:
+    rule = partial(person_verbs.retarget, by="wanda", to=trunk)
+    word = Word(id=secrets.token_hex(6), verb="retarget", by="wanda", rule=rule, branch=trunk)
+    return await told(ticket.controller.hear(*AT, ticket.ticket, word))
