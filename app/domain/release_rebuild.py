@@ -100,7 +100,8 @@ def told_at(o: ReleaseObservation, edges: Sequence[str]) -> datetime | None:
 
 def said_before(record: ReleaseRecord, said_at: datetime) -> Blocked | None:
     """Why a word that was written before the ledger was begun anew is none about what is there now."""
-    if record.rebuilt is None or said_at >= record.rebuilt.at:
+    # GitHub tells whole seconds: a word of the same one may have come before.
+    if record.rebuilt is None or said_at > record.rebuilt.at:
         return None
     at = instant_text(record.rebuilt.at)
     reason = f"the release's ledger was begun anew at {at}, and what was said before that counts no more"

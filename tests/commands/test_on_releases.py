@@ -68,3 +68,50 @@ async def test_from_the_word_to_the_merge(release: "ReleaseWorld") -> None:
     await release.settle(service.controller)
     assert release.merges() == [number]
     await service.http.aclose()
+
+
+async def test_a_frozen_release_is_begun_anew_by_somebody_with_maintain(release: "ReleaseWorld") -> None:
+    from release_world import TRUNK
+
+    service = Replica(release, release.folder / "words.db", None)  # type: ignore[arg-type]
+    release.require_guard()
+    release.differ()
+    await release.settle(service.controller)
+    head = str(release.head(TRUNK))
+    shown, sound = await say(release, service, "maya", "/recovery recover")
+    assert (shown, "ledger is sound" in sound) == (["eyes", "confused"], True)
+    await say(release, service, "maya", f"/recovery authorize-release {head}")
+    await release.settle(service.controller)
+    assert release.guard() == "success"
+    # Somebody rolls the ledger back to before a revoke.
+    ref = f"agent-recovery/releases/{TRUNK}"
+    (authorized,) = release.get(f"git/matching-refs/{ref}")
+    await say(release, service, "milo", "/recovery revoke-release")
+    release.as_person("wanda", "PATCH", f"git/refs/{ref}", sha=authorized["object"]["sha"], force=True)
+    await release.settle(service.controller)
+    assert release.guard() == "action_required"
+    (report,) = [c["body"] for c in release.ours(int(release.pull()["number"])) if "has stopped acting" in c["body"]]
+    assert "`/recovery recover`" in report
+    shown, frozen = await say(release, service, "maya", "/recovery merge-release")
+    assert (shown, "`/recovery recover`" in frozen) == (["eyes", "confused"], True)
+    shown, refused = await say(release, service, "wanda", "/recovery recover")
+    assert (shown, "needs maintain" in refused) == (["eyes", "confused"], True)
+    assert release.get(f"git/matching-refs/{ref}") == [authorized]
+    shown, begun = await say(release, service, "milo", f"/recovery recover\n\n/recovery authorize-release {head}")
+    assert shown == ["eyes", "confused"]
+    assert "`/recovery recover`: done" in begun
+    assert "`/recovery authorize-release`: not done" in begun
+    kept = release.get(f"git/matching-refs/agent-recovery/recovered/release.{TRUNK}/")
+    assert [one["object"]["sha"] for one in kept] == [authorized["object"]["sha"]]
+    await release.settle(service.controller)
+    assert (release.guard(), release.merges()) == ("action_required", [])
+    release.emulator.advance(2)
+    shown, anew = await say(release, service, "maya", f"/recovery authorize-release {head}")
+    assert shown == ["eyes", "rocket"], anew
+    await release.settle(service.controller)
+    assert release.guard() == "success"
+    shown, merged = await say(release, service, "maya", "/recovery merge-release")
+    assert shown == ["eyes", "rocket"], merged
+    await release.settle(service.controller)
+    assert (len(release.merges()), release.issues_of_app()) == (1, [])
+    await service.http.aclose()

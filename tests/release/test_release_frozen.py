@@ -1,8 +1,15 @@
 """A release's ledger that somebody moved: red, told once, nothing counts, and only a person has it begun anew."""
 
 import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
+from loop_world import REPO
 from release_world import AT, TRUNK, ReleaseWorld
 
 from app.controller.controller import Controller
@@ -124,3 +131,41 @@ async def test_a_merge_that_was_under_way_from_the_lost_ledger_is_told_as_an_inc
     # The ledger of before is behind for good, for a replica that knows only GitHub, too.
     world.as_person("wanda", "PATCH", f"git/refs/{REF}", sha=before["object"]["sha"], force=True)
     assert "frozen" in " ".join(await world.settle(controller))
+
+
+@pytest.mark.drill
+async def test_the_operator_begins_it_anew_from_the_terminal(world: ReleaseWorld) -> None:
+    controller, number, sha = await authorized(world)
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("AGENT_RECOVERY_")},
+        **world.key_settings,
+        "AGENT_RECOVERY_APP_ID": str(world.app["id"]),
+        "AGENT_RECOVERY_APP_PRIVATE_KEY": world.app["pem"],
+        "AGENT_RECOVERY_GITHUB_URL": world.emulator.url,
+        "AGENT_RECOVERY_DATABASE_URL": f"sqlite:///{world.folder}/operator.db",
+    }
+
+    def run(*more: str, branch: str = TRUNK) -> tuple[int, dict[str, Any]]:
+        program = str(Path(sys.executable).parent / "agent-recovery")
+        command = [program, "rebuild-release", REPO, branch, "--by", "boss", "--json", *more]
+        done = subprocess.run(command, env=environment, capture_output=True, check=False)
+        return done.returncode, json.loads(done.stdout)
+
+    status, refused = await asyncio.to_thread(run)
+    assert (status, refused["error"]["code"]) == (2, "usage")
+    assert "ledger is sound" in refused["error"]["message"]
+    head = world.get(f"git/commits/{sha}")
+    made = world.as_person("wanda", "POST", "git/commits", message="mine", tree=head["tree"]["sha"], parents=[])
+    world.as_person("wanda", "PATCH", f"git/refs/{REF}", sha=made["sha"], force=True)
+    await world.settle(controller)
+    status, told = await asyncio.to_thread(run, "--dry-run")
+    assert (status, told["written"], told["found"]) == (0, False, made["sha"])
+    assert world.get("git/matching-refs/agent-recovery/recovered/") == []
+    status, told = await asyncio.to_thread(run)
+    assert (status, told["written"], told["pull"], told["found"]) == (0, True, number, made["sha"])
+    (kept,) = world.get("git/matching-refs/agent-recovery/recovered/")
+    assert (kept["ref"], kept["object"]["sha"]) == (told["kept"], made["sha"])
+    await world.settle(controller)
+    assert (world.guard(sha), world.merges()) == ("action_required", [])
+    status, refused = await asyncio.to_thread(run, branch="main")
+    assert (status, refused["error"]["code"]) == (2, "not_found")

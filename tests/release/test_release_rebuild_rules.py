@@ -179,8 +179,9 @@ def test_what_was_merged_since_the_loss_was_told_is_an_incident(edge: str, at: d
 
 def test_what_was_said_before_counts_no_more() -> None:
     after = anew().record
-    assert isinstance(said_before(after, NOW - MINUTE), Blocked)
-    assert said_before(after, NOW) is None
+    for at in (NOW - MINUTE, NOW):
+        assert isinstance(said_before(after, at), Blocked)
+    assert said_before(after, NOW + timedelta(seconds=1)) is None
     assert said_before(record(), NOW - MINUTE) is None
     source = Source(comment_id=5001, number=PULL, created_at=NOW - 10 * MINUTE, body_digest="0" * 64)
     blocked = authorize(ReleaseGrounds(after, observation(), FULL, PULL), by=LEAD, sha=HEAD, source=source)
