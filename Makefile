@@ -70,8 +70,9 @@ unit: $(STAMP) npm gh ## the tests, in parallel
 drills: $(STAMP) npm ## the long tests: killed processes, every call disturbed, the demo without its writes
 	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m drill
 
-crash: $(STAMP) ## every external call of every story, disturbed in every way (half an hour; CRASH=story/kind/n plays one)
-	CRASH='$(or $(CRASH),all)' $(BIN)/pytest -q -n auto --dist load tests/controller/test_crash_everywhere.py
+crash: $(STAMP) ## every external call of every story, disturbed in every way (hours; CRASH=story/kind/n plays one)
+	CRASH='$(or $(CRASH),all)' $(BIN)/pytest -q -n auto --dist load tests/controller/test_crash_everywhere.py \
+	  tests/delivery/test_landing_crashes.py tests/commands/test_words_crash.py tests/release/test_release_crashes.py
 
 demo: $(STAMP) ## the story: an agent dies, a fresh one goes on (SEED=n, KEEP=1)
 	$(BIN)/agent-recovery demo $(if $(SEED),--seed $(SEED)) $(if $(filter 1,$(KEEP)),--keep)
