@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
 
+from app.controller.accounts import Accounts
 from app.controller.briefing import criteria_of, frozen_refusal
 from app.controller.heartbeats import Heartbeats, Holder
 from app.controller.journal import Journal, Journaled
@@ -96,8 +97,10 @@ class Holding:
         heartbeats: Heartbeats,
         witnessing: Witnessing,
         pokes: PokeStore,
+        accounts: Accounts,
     ) -> None:
         self._views = views
+        self._accounts = accounts
         self._journal = journal
         self._projector = projector
         self._heartbeats = heartbeats
@@ -185,6 +188,7 @@ class Holding:
         repo, standing, highest = await self.standing(owner, name, ticket, claims)
         record = standing.record
         lease = or_refuse(present_lease(record, claims, repository_id=repo.id, ticket=ticket))
+        await self._accounts.require_covered(repo, lease, self._views.now())
         await self._heartbeats.beat(Holder(repo.id, str(ticket), lease.generation, lease.nonce))
         last_sign = lease.renewed_at or lease.granted_at
         half_gone = self._views.now() >= last_sign + (lease.expires_at - last_sign) / 2
@@ -286,6 +290,7 @@ class Holding:
             if standing is None:
                 raise Refused(Blocked(Code.NOT_FOUND, "the ticket has no ledger", "claim it first"))
             lease = or_refuse(present_lease(standing.record, claims, repository_id=view.repo.id, ticket=ticket))
+            await self._accounts.require_covered(view.repo, lease, view.now)
             _unless(out_of_order(standing.record, claims, request.seq))
             built = build(view, standing.record, lease)
             answer = self._answer(view, built, evidence)

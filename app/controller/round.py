@@ -303,7 +303,7 @@ class Rounds:
 
 
 def _given_up(permit: Permit) -> Result:
-    """A permit whose write is not wanted any more. An update of the branch, or an edit of the base, may still come late:
+    """A permit whose write is not wanted any more. An update of the branch or an edit of the base may still come late:
     it is known then, and until it is forgotten nothing is merged that it would send elsewhere (R3).
     """
     return Accepted(permit) if permit.kind in ("branch_update", "base_edit") else NotSent(permit)

@@ -1,8 +1,9 @@
 """The tables of the service's database. None of them is an authority about a ticket: the ledger is.
 
-Losing them loses heartbeats (one interval of suspicion), witnesses of rollbacks that no projection shows,
-stops that the settings do not name, pokes that the sweep at start-up makes anew, and marks of sweeps: without
-them every ticket is looked at once. Without the windows of new content each process counts its own. What persons said is found again in their comments, where they were never edited.
+Losing them loses heartbeats (one interval of suspicion), witnesses of rollbacks that no projection shows, stops that
+the settings do not name, pokes that the sweep at start-up makes anew, and marks of sweeps: without them every ticket
+is looked at once. Without the windows of new content each process counts its own. What persons said is found again in
+their comments, where they were never edited.
 """
 
 from datetime import UTC, datetime, timedelta
