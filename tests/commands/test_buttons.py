@@ -53,8 +53,11 @@ async def test_hold_is_clicked_twice_and_replayed(world: SpokenWorld) -> None:
     made = await ready(world, service)
     run = run_of(world, made)
     assert run["status"] == "completed"
+    nowhere = "http://127.0.0.1:9/hook"
+    world.emulator.change_app("agent-recovery", events=["check_run"], webhook_url=nowhere)
     world.emulator.press(run["id"], "hold", "wanda")
-    payload = click(world, made, "hold")
+    (payload,) = [d["payload"] for d in world.emulator.deliveries() if d["payload"]["action"] == "requested_action"]
+    assert payload["check_run"]["pull_requests"][0]["number"] == made.pull()["number"]
     for _ in range(2):
         await world.deliver(service, "check_run", payload)
         await service.hear()
