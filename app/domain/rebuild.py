@@ -111,6 +111,7 @@ def _record(
             "effects": tuple(_doubted(effect, now) for effect in effects),
             "effect_keys": fields.get("effect_keys", {}),
             "burned_shas": fields.get("burned_shas", ()),
+            "commands": fields.get("commands", ()),
             "projections": Projections(pr_number=checkpoint.pr_number),
             "intent": Intent(by=by, at=now),
             "rebuilt": Rebuilt(by=by, at=now, sequence=sequence),

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.domain.embedded_json import embedded_json
+from app.domain.plain_text import one_line, shorten
 from app.domain.record import Record
 from app.domain.ticket_id import as_json
 
+ANSWER_BYTES = 120
+"""Of what a person was answered, in the sealed text: who repeats their word needs no more to know it again."""
 _BLOCK = re.compile(r"^```json agent-recovery\n(?P<payload>[^\n`]{2,60000})\n```$", re.MULTILINE)
 _SEAL = re.compile(r"^<!-- seal (?P<seal>[A-Za-z0-9:._=-]{10,300}) -->$", re.MULTILINE)
 
@@ -37,9 +40,17 @@ def payload_of(record: Record, *, repository_id: int, ledger_ref: str, ledger_co
     }
     if record.burned_shas:
         fields["burned_shas"] = list(record.burned_shas)
+    if record.commands:
+        fields["commands"] = [_shortened(command) for command in record.commands]
     if record.spawn is not None:
         fields["spawn"] = record.spawn.model_dump(mode="json")
     return embedded_json(fields)
+
+
+def _shortened(command: dict[str, Any]) -> dict[str, Any]:
+    """A person's command, so that it is known again after the ledger was lost and is never carried out twice."""
+    answer = command.get("answer")
+    return command | {"answer": shorten(one_line(answer), ANSWER_BYTES)[0]} if isinstance(answer, str) else command
 
 
 def body_preimage(payload: str) -> bytes:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from app.domain.admission import Admitted, admit
 from app.domain.checkpoint import Checkpoint, Step
+from app.domain.command_noted import KEPT, command, noted
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished, Tampered
 from app.domain.handoff_comment import MAX_BYTES, render
 from app.domain.handoff_marker import marker_of
@@ -151,6 +152,8 @@ def test_the_largest_checkpoint_fits_whole() -> None:
         if isinstance(a := admit({"accepted_decisions": ["word " * 40] * (size // 205), "blockers": HOSTILE}), Admitted)
     )
     record = _record(largest)
+    for number in range(KEPT):
+        record = noted(record, command(f"comment-{number}", "hold", "n" * 39, "\U0001f600" * 300, now=NOW))
     _assert_sound(record, _comment(record, Foreign(HEAD, BASE)))
 
 

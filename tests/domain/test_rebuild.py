@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from app.domain.command_noted import KEPT, command, known, noted
 from app.domain.outcome import Blocked
 from app.domain.rebuild import Rebuild, Remembered, rebuilt
 from app.domain.record import Record
-from app.domain.sealed_body import payload_of
+from app.domain.sealed_body import ANSWER_BYTES, payload_of
 from app.domain.ticket_id import Child
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -54,6 +55,21 @@ def test_what_was_burned_is_kept_in_the_sealed_text_and_stays_burned() -> None:
     made = build(Remembered("comment 5", told))
     assert isinstance(made, Rebuild)
     assert made.record.burned_shas == (A,)
+
+
+def test_a_command_that_was_carried_out_is_known_again_after_the_rebuild() -> None:
+    record = Record(ticket=42, sequence=7, status="working", generation=2)
+    for number in range(KEPT + 3):
+        record = noted(record, command(f"comment-{number}", "hold", "ann", "said\n" + "word " * 60, now=NOW))
+    told = json.loads(payload_of(record, repository_id=1, ledger_ref="refs/x", ledger_commit=B))
+    made = build(Remembered("comment 5", told))
+    assert isinstance(made, Rebuild)
+    assert known(made.record, "comment-0") is None
+    again = known(made.record, f"comment-{KEPT + 2}")
+    assert again is not None
+    assert (again.verb, again.by, again.at) == ("hold", "ann", NOW)
+    assert again.answer.startswith("said word word")
+    assert len(again.answer.encode()) <= ANSWER_BYTES
 
 
 def test_it_begins_above_everything_witnessed_in_a_new_generation_without_a_holder() -> None:

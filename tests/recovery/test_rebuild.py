@@ -8,6 +8,7 @@ import os
 import secrets
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from forging import commit, fetched, following, point
 from loop_world import REPO, Agent, LoopWorld, claims_of
 
 from app.controller.controller import Controller
+from app.controller.person_commands import Word
+from app.domain import person_verbs
 from app.domain.agent_api import CheckpointRequest, ClaimRequest
 from app.domain.keys import TicketKey
 from app.domain.outcome import Code, Refused
@@ -99,6 +102,23 @@ async def test_the_ticket_goes_on_after_its_ledger_was_rebuilt(world: LoopWorld,
     await goes_on(world, controller, agent, code)
     # Another replica, and one that lost its table, see the rebuilt ledger as sound.
     assert (await world.controller().brief("acme", "shop", world.ticket)).status == "working"
+
+
+async def test_a_persons_word_is_not_carried_out_again_after_the_ledger_was_rebuilt(world: LoopWorld) -> None:
+    controller, agent, _ = await world.published()
+    rule = partial(person_verbs.hold, by="wanda", reason="wait")
+    word = Word(id="comment-1", verb="hold", by="wanda", rule=rule)
+    off = Word(id="comment-2", verb="unhold", by="wanda", rule=partial(person_verbs.unhold, by="wanda"))
+    said = await controller.hear("acme", "shop", world.ticket, word)
+    await controller.hear("acme", "shop", world.ticket, off)
+    await world.settle(controller)
+    lose_refs(world, agent)
+    fresh = world.controller()
+    assert (await settled(world, fresh)).startswith("frozen")
+    await rebuild(world, fresh)
+    # The delivery comes again, or the sweep finds the comment: it is answered again, and nothing is held.
+    again = await fresh.hear("acme", "shop", world.ticket, word)
+    assert (again.changed, again.answer, again.record.status) == (False, said.answer, "unclaimed")
 
 
 async def test_what_no_sealed_text_holds_is_given_up_only_by_a_persons_word(world: LoopWorld) -> None:
