@@ -92,7 +92,7 @@ async def test_a_merge_that_was_cut_off_is_sent_again_while_its_word_stands(worl
     assert (world.merges(), world.issues_of_app()) == ([number], [])
 
 
-@pytest.mark.parametrize("comes", ["before the word ends", "after"])
+@pytest.mark.parametrize("comes", [pytest.param("before the word ends", marks=pytest.mark.drill), "after"])
 @pytest.mark.parametrize("how", ["revoke", "expiry", "comment deleted", "base edited", "new head"])
 async def test_the_word_ends_while_the_merge_is_at_the_door(world: ReleaseWorld, how: str, comes: str) -> None:
     door = Door()
