@@ -82,8 +82,14 @@ class _ProjectItem(Message):
         )
 
 
+class _Page(Message):
+    goes_on: bool = Field(default=False, alias="hasNextPage")
+    end: str | None = Field(default=None, alias="endCursor")
+
+
 class ProjectItems(Message):
     nodes: tuple[_ProjectItem | None, ...] = ()
+    page: _Page = Field(default=_Page(), alias="pageInfo")
 
     def items(self, owner: str) -> tuple[ProjectItem, ...]:
         """Lines in Projects of the repository's owner. Anybody may put a public Issue into a Project of their own with

@@ -17,6 +17,7 @@ from app.github.errors import GraphQLFailed, GraphQLProblem
 from app.github.graphql_shapes import COMMENT_FRAGMENT, IssueNode, PullNode, PullNodes, RefNode, RefNodes
 from app.github.listed_refs import ListedRefs
 from app.github.policy_history import NOT_TEXT
+from app.github.project_items import ProjectItems
 from app.github.shapes import read
 from app.github.wire import Call
 
@@ -107,6 +108,25 @@ def document(objects: int, numbers: int) -> str:
     }
 
 
+_MORE_LINES = (
+    """
+query MoreProjectLines($owner: String!, $name: String!, $ticket: Int!, $after: String!) {
+  repository(owner: $owner, name: $name) {
+    databaseId
+    issue(number: $ticket) {
+      projectItems(first: 50, after: $after, includeArchived: false) { ...projectLines }
+    }
+  }
+}
+"""
+    + around.PROJECT_LINES
+)
+MOST_MORE_LINES = 10
+"""Pages of an Issue's lines in Projects that are read after the first. Anybody may put a public Issue into Projects of
+their own, and must not hide the one that the policy names by that.
+"""
+
+
 class Queries(ListedRefs):
     """Looking at a ticket."""
 
@@ -122,7 +142,8 @@ class Queries(ListedRefs):
         asked for by its number: anybody may open pull requests of forks whose branch has the same name. `asked`: what
         surrounds the ticket.
 
-        One request, and a second one without Projects where the App may not read them. Where no Issue or pull request
+        One request, a second one without Projects where the App may not read them, and one for each further page of an
+        Issue that is in more than ten Projects. Where no Issue or pull request
         has the number, `issue` is None. Raises GraphQLFailed where the answer is incomplete: what is missing from such
         an answer is unknown and not absent.
         """
@@ -161,6 +182,8 @@ class Queries(ListedRefs):
         app = (data.get("viewer") or {}).get("login")
         recorded = seen.branch
         issue = seen.subject if isinstance(seen.subject, IssueNode) else None
+        if issue is not None and issue.project_items is not None and issue.project_items.page.goes_on:
+            issue = issue.model_copy(update={"project_items": await self._all_lines(ticket, issue.project_items)})
         return Observation(
             now=now,
             repository_id=self.id,
@@ -180,6 +203,20 @@ class Queries(ListedRefs):
             issue_comments=issue.comments.ours() if issue else (),
             around=seen.surroundings(asked, repository, self.full_name, issue, seen.trunk, seen.branch),
         )
+
+    async def _all_lines(self, ticket: int, first: ProjectItems) -> ProjectItems:
+        nodes, page = first.nodes, first.page
+        for _ in range(MOST_MORE_LINES):
+            if not page.goes_on or page.end is None:
+                break
+            variables = {"owner": self.owner, "name": self.name, "ticket": ticket, "after": page.end}
+            answer = await self.session.query("MoreProjectLines", _MORE_LINES, variables)
+            repository = answer.body["data"].get("repository") or {}
+            self._same_repository(repository, "MoreProjectLines")
+            further = (repository.get("issue") or {}).get("projectItems") or {}
+            more = read(ProjectItems, further, Call("POST", "MoreProjectLines", kind="graphql"))
+            nodes, page = (*nodes, *more.nodes), more.page
+        return first.model_copy(update={"nodes": nodes, "page": page})
 
     async def _branches(self, ticket: int, recorded: str | None, seen: "_Seen") -> tuple[Branch, ...]:
         """Those with the number in their names, and the recorded one. The search finds `4` in `ticket/140` as well, so

@@ -26,6 +26,34 @@ DECLARED = """
 """
 """The variables of every look's surroundings, save those of decisions."""
 
+PROJECT_LINES = """
+fragment projectLines on ProjectV2ItemConnection {
+  pageInfo { hasNextPage endCursor }
+  nodes {
+    project {
+      number title
+      owner { ... on Organization { login } ... on User { login } }
+      fields(first: 50) {
+        nodes {
+          ... on ProjectV2FieldCommon { name dataType }
+          ... on ProjectV2SingleSelectField { options { name } }
+        }
+      }
+    }
+    fieldValues(first: 30) {
+      nodes {
+        __typename
+        ... on ProjectV2ItemFieldSingleSelectValue { name field { ...projectField } }
+        ... on ProjectV2ItemFieldTextValue { text field { ...projectField } }
+        ... on ProjectV2ItemFieldNumberValue { number field { ...projectField } }
+        ... on ProjectV2ItemFieldDateValue { date field { ...projectField } }
+        ... on ProjectV2ItemFieldIterationValue { title field { ...projectField } }
+      }
+    }
+  }
+}
+fragment projectField on ProjectV2FieldConfiguration { ... on ProjectV2FieldCommon { name } }
+"""
 OF_ISSUE = """
         stateReason
         milestone { title }
@@ -35,28 +63,7 @@ OF_ISSUE = """
         blocking(first: 50) { nodes { ...linked } }
         further: blockedBy(first: 10) { nodes { ...linked blockedBy(first: 10) { nodes { ...linked } } } }
         projectItems(first: 10, includeArchived: false) @include(if: $withProject) {
-          nodes {
-            project {
-              number title
-              owner { ... on Organization { login } ... on User { login } }
-              fields(first: 50) {
-                nodes {
-                  ... on ProjectV2FieldCommon { name dataType }
-                  ... on ProjectV2SingleSelectField { options { name } }
-                }
-              }
-            }
-            fieldValues(first: 30) {
-              nodes {
-                __typename
-                ... on ProjectV2ItemFieldSingleSelectValue { name field { ...projectField } }
-                ... on ProjectV2ItemFieldTextValue { text field { ...projectField } }
-                ... on ProjectV2ItemFieldNumberValue { number field { ...projectField } }
-                ... on ProjectV2ItemFieldDateValue { date field { ...projectField } }
-                ... on ProjectV2ItemFieldIterationValue { title field { ...projectField } }
-              }
-            }
-          }
+          ...projectLines
         }
 """
 OF_BRANCH = """
@@ -90,9 +97,10 @@ OF_REPOSITORY = """
       nodes { ...tip associatedPullRequests(first: 3) { nodes { ...otherPull } } }
     }
 """
-FRAGMENTS = """
+FRAGMENTS = (
+    PROJECT_LINES
+    + """
 fragment linked on Issue { number state repository { nameWithOwner } }
-fragment projectField on ProjectV2FieldConfiguration { ... on ProjectV2FieldCommon { name } }
 fragment tip on Ref { name target { oid ... on Commit { tree { oid } } } }
 fragment otherPull on PullRequest {
   number state isDraft headRefName headRefOid baseRefName changedFiles
@@ -100,6 +108,7 @@ fragment otherPull on PullRequest {
   autoMergeRequest { enabledAt }
 }
 """
+)
 
 
 def _storeys() -> str:

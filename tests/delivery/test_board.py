@@ -377,3 +377,25 @@ async def test_an_event_of_the_board_reaches_its_ticket_though_it_names_no_repos
     for nobody in ("I_kwDOAAAAAAAA", board.project["node_id"]):
         assert "no Issue" in await controller._sweeper.poke_named(IssueKey(board.installation, nobody))
     assert await board.poked() == []
+
+
+async def test_the_line_on_our_board_is_found_among_any_number_of_others(board: BoardWorld) -> None:
+    """Strangers may put a public Issue into as many Projects of their own as they like."""
+    issue = board.get(f"issues/{board.ticket}")["node_id"]
+    query = """mutation($p: ID!, $c: ID!) {
+      addProjectV2ItemById(input: {projectId: $p, contentId: $c}) { item { id } } }"""
+    remove = """mutation($p: ID!, $i: ID!) {
+      deleteProjectV2Item(input: {projectId: $p, itemId: $i}) { deletedItemId } }"""
+    board.graphql(remove, p=board.project["node_id"], i=board.item)
+    for number in range(14):
+        other = board.emulator.project("acme", f"Other {number}", fields=[])
+        board.graphql(query, p=other["node_id"], c=issue)
+    board.item = board.graphql(query, p=board.project["node_id"], c=issue)["addProjectV2ItemById"]["item"]["id"]
+    board.move("Target release", "1")
+    ticket = await Landing.begun(board, ON_BOARD)
+    assert board.status() == "In Progress"
+    view = await ticket.controller._views.look("acme", "shop", board.ticket)
+    items = view.observation.around.project_items
+    assert items is not None
+    (ours,) = [item for item in items if item.number == board.project["number"]]
+    assert (len(items), ours.fields["Target release"]) == (15, "1")
