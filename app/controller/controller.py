@@ -138,10 +138,11 @@ class Controller:
         self._rounds = rounds
         self._rebuilding = Rebuilding(self._views, witnessing)
         discovering = Discovering(self._views, pokes, others)
-        self._sweeper = Sweeper(github, self._views, pokes, discovering, SweepMarks(database))
+        marks = SweepMarks(database)
+        self._sweeper = Sweeper(github, self._views, pokes, discovering, marks)
         self._stops = stops or Stops(database, writes=writes)
         policy = PolicyShowing(self._views)
-        self._releases = Releases(self._views, keys, witnesses, authors, pokes, clock)
+        self._releases = Releases(self._views, keys, witnesses, marks, authors, pokes, clock)
         self._loop = Loop(rounds, self._sweeper, policy, self._releases, pokes, clock, self._stops, workers)
         self._said_ons = SaidOns(self._views)
 

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from app.controller.keyring import Keyring
 from app.controller.release_leases import ReleaseLeases
 from app.controller.release_witnessing import ReleaseWitnessing
+from app.controller.sweep_marks import SweepMarks
 from app.controller.view import Gone, Views
 from app.domain.observation import Observation
 from app.domain.permission import Membership, Role
@@ -80,6 +81,8 @@ class ReleaseView:
     standing: ReleaseLedgerStanding | None
     frozen: Frozen | None
     witness: ReleaseWitness | None = None
+    since: datetime | None = None
+    """Where no ledger stands: since when the release is known all the same, so that its merges had to be authorized."""
 
     @property
     def repo(self) -> Repository:
@@ -101,10 +104,11 @@ class ReleaseView:
 class ReleaseLooks:
     """Looks at releases. Keeps judged ledger commits and what their history told, no state."""
 
-    def __init__(self, views: Views, keys: Keyring, witnessing: ReleaseWitnessing) -> None:
+    def __init__(self, views: Views, keys: Keyring, witnessing: ReleaseWitnessing, marks: SweepMarks) -> None:
         self._views = views
         self._keys = keys
         self._witnessing = witnessing
+        self._marks = marks
         self._leases = ReleaseLeases(views)
         self._cache = ReleaseCache()
         self._ledgers: OrderedDict[tuple[int, str], ReleaseLedger] = OrderedDict()
@@ -158,8 +162,9 @@ class ReleaseLooks:
         seen = await self._with_people(repo, policy, record, seen, speaker)
         seen = await self._with_incidents(repo, record, seen)
         seen = await self._with_evidence(repo, policy, record, seen, asking=speaker is not None)
+        since = await self._marks.watched_since(repo.id, branch) if standing is None else None
         shown = await self._witness(repo, ledger, branch, seen) if standing is None else None
-        return ReleaseView(place, policy, ledger, seen, standing, frozen, shown)
+        return ReleaseView(place, policy, ledger, seen, standing, frozen, shown, since)
 
     def ledger(self, repo: Repository, policy: Policy) -> ReleaseLedger:
         """The release ledgers of a repository, where its policy has them."""

@@ -18,6 +18,7 @@ from app.controller.release_rebuilding import BegunAnew, ReleaseRebuilding
 from app.controller.release_witnessing import ReleaseWitnessing
 from app.controller.releasing import Releasing, spoken_of
 from app.controller.standing_trunks import standing_trunks
+from app.controller.sweep_marks import SweepMarks
 from app.controller.turn import Ended
 from app.controller.view import Views
 from app.controller.witnesses import Witnesses
@@ -30,11 +31,18 @@ class Releases:
     """Everything the controller does to releases."""
 
     def __init__(
-        self, views: Views, keys: Keyring, witnesses: Witnesses, authors: Authors, pokes: PokeStore, clock: Clock
+        self,
+        views: Views,
+        keys: Keyring,
+        witnesses: Witnesses,
+        marks: SweepMarks,
+        authors: Authors,
+        pokes: PokeStore,
+        clock: Clock,
     ) -> None:
         witnessing = ReleaseWitnessing(witnesses)
         self._pokes = pokes
-        self._looks = ReleaseLooks(views, keys, witnessing)
+        self._looks = ReleaseLooks(views, keys, witnessing, marks)
         self._guarding = ReleaseGuarding(clock)
         journal = ReleaseJournal(witnessing)
         actor = ReleaseActor(ReleaseMerger(self._looks))

@@ -145,7 +145,7 @@ class Releasing:
         answers = await self._answers(view, look)
         shown = await self._guarding.write(view.repo, [a for a in answers if _is_red(a)])
         green = [a for a in answers if not _is_red(a)]
-        plan = decide(ReleaseSituation(view.observation, view.record, view.policy, self._authors.is_dead))
+        plan = decide(ReleaseSituation(view.observation, _begun_or(view), view.policy, self._authors.is_dead))
         for action in plan:
             log.info("planned", release=view.branch, action=type(action).__name__, reason=action.reason)
         adopting = next((a for a in plan if isinstance(a, AdoptRelease)), None)
@@ -414,7 +414,7 @@ def _is_red(answer: GuardAnswer) -> bool:
 
 
 def _begun(view: ReleaseView) -> ReleaseRecord:
-    return begun(view.branch, view.observation.into_name)
+    return begun(view.branch, view.observation.into_name).model_copy(update={"begun_at": view.since})
 
 
 def _begun_or(view: ReleaseView) -> ReleaseRecord:

@@ -69,6 +69,10 @@ class SweepMarks:
         """What the last sweep saw; None before the first one."""
         return await self._database.run(_last, repository_id)
 
+    async def watched_since(self, repository_id: int, branch: str) -> datetime | None:
+        """Since when a release has been seen without a gap; None where no sweep saw it yet."""
+        return await self._database.run(_since, (repository_id, branch))
+
     async def keep(self, seen: Seen) -> None:
         """Durable on return."""
         await self._database.run(_keep, seen)
@@ -124,19 +128,34 @@ def _keep_one(connection: Connection, seen: Seen) -> None:
         named = sweep_marks.c.ticket.in_(gone[start : start + _AT_ONCE])
         connection.execute(delete(sweep_marks).where(sweep_marks.c.repository_id == seen.repository_id, named))
     if seen.releases is not None:
-        connection.execute(delete(release_marks).where(release_marks.c.repository_id == seen.repository_id))
-        rows = [
-            {"repository_id": seen.repository_id, "branch": branch, "seen": mark}
-            for branch, mark in seen.releases.items()
-        ]
-        insert = insert_into(connection, release_marks)
-        key = ["repository_id", "branch"]
-        if rows:
-            # Another sweep may write the same at this moment.
-            newer = insert.on_conflict_do_update(index_elements=key, set_={"seen": insert.excluded.seen})
-            connection.execute(newer, rows)
+        _keep_releases(connection, seen.repository_id, seen.releases, seen.at)
     sweep = insert_into(connection, swept)
     moved = {name: sweep.excluded[name] for name in ("swept_at", "head", "policy", "others")}
     base = {"head": seen.base.head, "policy": seen.base.policy, "others": seen.base.others}
     row = {"repository_id": seen.repository_id, "swept_at": seen.at, **base}
     connection.execute(sweep.on_conflict_do_update(index_elements=["repository_id"], set_=moved), [row])
+
+
+def _keep_releases(connection: Connection, repository: int, releases: Mapping[str, str], at: datetime) -> None:
+    """The marks as they are now; of each release that was known before, the moment since when stays."""
+    mine = release_marks.c.repository_id == repository
+    known = {row.branch for row in connection.execute(select(release_marks.c.branch).where(mine))}
+    gone = sorted(known - releases.keys())
+    for start in range(0, len(gone), _AT_ONCE):
+        named = release_marks.c.branch.in_(gone[start : start + _AT_ONCE])
+        connection.execute(delete(release_marks).where(mine, named))
+    insert = insert_into(connection, release_marks)
+    rows = [
+        {"repository_id": repository, "branch": branch, "seen": mark, "since": at} for branch, mark in releases.items()
+    ]
+    if rows:
+        key = ["repository_id", "branch"]
+        connection.execute(insert.on_conflict_do_update(index_elements=key, set_={"seen": insert.excluded.seen}), rows)
+
+
+def _since(connection: Connection, items: Sequence[tuple[int, str]]) -> Sequence[datetime | None]:
+    found = []
+    for repository, branch in items:
+        mine = (release_marks.c.repository_id == repository) & (release_marks.c.branch == branch)
+        found.append(connection.execute(select(release_marks.c.since).where(mine)).scalar_one_or_none())
+    return found

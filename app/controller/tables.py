@@ -107,6 +107,8 @@ release_marks = Table(
     Column("repository_id", BigInteger, primary_key=True, autoincrement=False),
     Column("branch", String, primary_key=True),
     Column("seen", String, nullable=False),
+    # When the release was first seen, by GitHub's time.
+    Column("since", Moment, nullable=False),
 )
 
 landing_turns = Table(

@@ -155,3 +155,22 @@ async def test_merged_around_the_guard_is_one_incident_and_no_second(world: Rele
     since = world.requested()
     await world.settle(world.controller())
     assert (len(world.issues_of_app()), world.writes(since)) == (1, [])
+
+
+async def test_opened_and_merged_before_anybody_looked_is_an_incident_where_the_release_was_known(
+    world: ReleaseWorld,
+) -> None:
+    controller = world.controller()
+    await controller.start_up()
+    await world.hear_events(controller)
+    world.emulator.advance(60)
+    world.differ()
+    number = world.open_pull(TRUNK, INTO)
+    world.as_person("boss", "PUT", f"pulls/{number}/merge")
+    await world.hear_events(controller)
+    await world.settle(controller)
+    (incident,) = world.issues_of_app()
+    assert f"#{number}" in incident["title"]
+    # A service that never saw the release takes it for older than itself.
+    await world.settle(world.controller())
+    assert len(world.issues_of_app()) == 1
