@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from app.agent import next_checkpoint, pushing
 from app.agent.environment import usage
-from app.agent.held import HeldLease, held_lease
+from app.agent.held import HeldLease, held_lease, identity
 from app.agent.home import Home
 from app.agent.workspace import GitFailed, Workspace
 from app.domain.child_contract import ListedChild, SealedResult
@@ -36,6 +36,7 @@ from app.domain.triggers import Trigger
 from app.ledger import git_outcomes
 from app.ledger.agent_commits import Integrated
 from app.ledger.clone import Unreachable
+from app.ledger.git_standing import Known, standing
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,13 @@ def choose(home: Home, name: str | None) -> Chosen | Nothing:
     if isinstance(lease.ticket, Child):
         raise usage("a child has no children", "its parent's holder integrates them")
     ledger = pushing.ledger_of(home, lease)
-    seen = ledger.look(lease.branch)
-    if isinstance(seen, Unreachable):
-        raise pushing.refusal(git_outcomes.Unheard(seen.reason), lease)
-    record = seen.entries[0].record if isinstance(seen, git_outcomes.Seen) else None
-    if not isinstance(record, Record):
-        raise Refused(Blocked(Code.FROZEN, "the ticket's ledger cannot be read", "a person must look at the ticket"))
+    # Judged before anything is merged here: what a forged record lists must not even come into the work tree.
+    known = standing(
+        ledger, identity(home).token, lease.branch, repository_id=lease.repository_id, public_keys=lease.keys()
+    )
+    if not isinstance(known, Known):
+        raise pushing.refusal(known, lease)
+    record = known.record
     entries = listed(record)
     found = ledger.children(entries)
     if isinstance(found, Unreachable):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from app.domain.fence import highest_seq, present_lease
 from app.domain.outcome import Blocked, Code
+from app.domain.record import Record
 from app.domain.token import Forged, secret_of
 from app.domain.token import read as read_token
 from app.ledger.clone import Unreachable
@@ -20,12 +21,14 @@ from app.ledger.verify import Sound, verify_tail
 @dataclass(frozen=True)
 class Known:
     """The ledger is sound and this lease is the present one. `published`: its word; `branch`: the remote's head;
-    `highest`: the highest number it knows of this lease's requests. `withdrawn`: what is published is a fence commit.
+    `highest`: the highest number it knows of this lease's requests. `record`: the whole of it. `withdrawn`: what is
+    published is a fence commit.
     """
 
     published: str | None
     branch: str | None
     highest: int
+    record: Record
     withdrawn: Withdrawn | None = None
 
 
@@ -60,4 +63,4 @@ def standing(
         return FencedOut(lease.reason, lease.holder, lease.generation)
     published, fence = record.published.sha if record.published else None, record.fence
     withdrawn = Withdrawn(fence.sha, fence.on) if fence is not None and fence.sha == published else None
-    return Known(published, seen.branch, highest_seq(record, claims), withdrawn)
+    return Known(published, seen.branch, highest_seq(record, claims), record, withdrawn)

@@ -355,3 +355,26 @@ def test_a_push_of_a_ticket_on_hold_is_told_who_and_keeps_its_lease(world: World
     assert world.server_ref(HEAD_REF) == on
     world.write_ledger(event="off hold")
     assert world.run(here, "push", "--json").code == 0
+
+
+def test_a_forged_ledger_says_nothing_about_children(world: World) -> None:
+    """Nothing of what it lists is fetched into the work or merged: it is judged before anything else."""
+    here = world.holder()
+    mine = world.commit(here, "one.txt")
+    assert world.run(here, "push").code == 0
+    stranger = world.folder("stranger")
+    world.git(stranger, "clone", "-q", "-b", BRANCH, str(world.service.bare), ".")
+    theirs = world.commit(stranger, "evil.txt")
+    world.git(stranger, "push", "-q", "origin", f"{theirs}:refs/agent-recovery/results/{TICKET}.docs.g1")
+    listed = {"name": "docs", "generation": 1, "base_sha": mine, "result": {"commit": theirs, "head_sha": theirs}}
+    record = {**world.record(), "children": [listed], "sequence": world.record()["sequence"] + 1}
+    blob = world._store("blob", json.dumps(record).encode())
+    tree = world._store("tree", b"100644 record.json\x00" + bytes.fromhex(blob))
+    told = ("-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", "-p", str(world.ledger_head()), "-m", "x", tree)
+    forged = world.git(world.service.bare, *told)
+    world.git(world.service.bare, "update-ref", f"refs/agent-recovery/active/{TICKET}", forged)
+    for arguments in (("child", "integrate"), ("child", "integrate", "docs")):
+        done = world.run(here, *arguments, "--json")
+        assert (done.code, done.json["error"]["code"]) == (4, "frozen"), done.json
+    assert world.git(here, "rev-parse", "HEAD") == mine
+    assert not (here / "evil.txt").exists()
