@@ -22,10 +22,10 @@ from release_world import INTO, TRUNK, ReleaseWorld
 
 from app.emulator.client import Emulator
 
-REST_WITHIN_S = 60.0
+REST_WITHIN_S = 100.0
 SOON_S = 2.0
 """What is due so soon belongs to what is going on."""
-_STARTS_WITHIN_S = 40
+_STARTS_WITHIN_S = 90
 OTHER_APP = {"checks": "write", "statuses": "write", "issues": "write", "pull_requests": "write", "contents": "write"}
 
 
@@ -78,7 +78,7 @@ class Served(ReleaseWorld):
             return
         if self._started.poll() is None:
             self._started.send_signal(signal.SIGTERM)
-        self._started.wait(30)
+        self._started.wait(60)
         assert self._started.stdout is not None
         self._started.stdout.close()
         self.service.close()

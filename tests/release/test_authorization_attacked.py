@@ -10,7 +10,7 @@ from release_world import INTO
 from scene import Scene
 from served import Served
 
-pytestmark = pytest.mark.drill
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(300)]
 Begun = Callable[[str], Scene]
 
 

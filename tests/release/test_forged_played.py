@@ -9,7 +9,7 @@ from forged import FORGERIES, Forger
 from scene import Scene
 from served import Served
 
-pytestmark = pytest.mark.drill
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(300)]
 Begun = Callable[[str], Scene]
 
 
