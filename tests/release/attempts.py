@@ -227,6 +227,23 @@ def _ready_ticket_sent_there(s: Scene) -> None:
     s.say(s.person("maintain"), "/recovery land", issue)
 
 
+def _stacked_on_the_release(s: Scene) -> None:
+    """A native stack of the release and a ticket above it: GitHub merges all that is below what it merges."""
+    issue = s.ticket("Stacked on the release")
+    agent = s.claimed(issue)
+    agent.push("stacked")
+    s.world.rest()
+    (pull,) = s.world.get(f"pulls?state=open&head=acme:{agent.grant.branch}")
+    _ready_for_review(s)
+    numbers = {"pull_requests": [s.number, pull["number"]]}
+    s.world.people["wanda"].post(f"/repos/{REPO}/stacks", json=numbers).raise_for_status()
+    s.say_ready(agent)
+    s.say(s.person("maintain"), "/recovery land", issue)
+    s.world.rest()
+    for stack in s.world.get("stacks"):
+        s.world.people["wanda"].post(f"/repos/{REPO}/stacks/{stack['number']}/unstack")
+
+
 def _many_tickets_land(s: Scene) -> None:
     """Landing in bulk moves the trunk, and takes nothing further with it."""
     for step in ("one", "two", "three"):
@@ -390,6 +407,7 @@ POLICIES: dict[str, Attempt] = {
 }
 
 BULK: dict[str, Attempt] = {
+    "a native stack on the release": _stacked_on_the_release,
     "many tickets land": _many_tickets_land,
     "many people": _many_people,
     "many comments of one": _many_comments,
