@@ -8,6 +8,11 @@ COMPILE = $(BIN)/uv pip compile pyproject.toml --generate-hashes --no-emit-index
 NPM    := tests/npm
 # Two more than there are cores: many tests wait for processes.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# Only these files are read for the long tests: to read all of them takes each worker half a minute.
+DRILLS = $(shell grep -rlF mark.drill tests --include='test_*.py')
+# The tests start hundreds of processes: compiled modules are kept, whatever the shell says.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup npm gh coverage test lint types layers unit drills crash demo bench lock clean
@@ -65,10 +70,10 @@ coverage: $(STAMP) npm ## list anew in docs/emulator.md what the emulator serves
 	$(BIN)/python -m tests.contract.coverage
 
 unit: $(STAMP) npm gh ## the tests, in parallel
-	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not drill"
+	$(PYTEST) -m "not drill"
 
 drills: $(STAMP) npm ## the long tests: killed processes, every call disturbed, the demo without its writes
-	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m drill
+	$(PYTEST) -m drill $(DRILLS)
 
 crash: $(STAMP) ## every external call of every story, disturbed in every way (hours; CRASH=story/kind/n plays one)
 	CRASH='$(or $(CRASH),all)' $(BIN)/pytest -q -n auto --dist load tests/controller/test_crash_everywhere.py \
