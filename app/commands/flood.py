@@ -1,6 +1,7 @@
 """How much of one person is heard: a few things in a few minutes, then one notice, then nothing until the time is over.
 
-What was decided about a word is kept with it, so that a retry counts it once, and a restart forgets nothing.
+The minutes are those in which it was said: who said ten things in three days is heard, though all of them are found at
+once. What was decided about a word is kept with it, so that a retry counts it once, and a restart forgets nothing.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from app.controller.words import Kept, WordState
 from app.domain.keys import WordKey
 
 MOST = 10
+"""Commands."""
 WITHIN = timedelta(minutes=10)
 """A person in a hurry says two or three things; a script that answers itself says hundreds."""
 
@@ -33,34 +35,43 @@ class Flood:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def admit(self, key: WordKey, kept: Kept, now: datetime) -> Admitted:
-        """Whether the word is heard; durable on return, and the same answer for the same word."""
-        return await self._database.run(_admit, (str(key), key.repository.lower(), kept.author_id, now))
+    async def admit(self, key: WordKey, kept: Kept, commands: int = 1) -> Admitted:
+        """Whether the word with so many commands is heard; durable on return, and the same answer for the same word."""
+        return await self._database.run(_admit, _Asked(str(key), key.repository.lower(), kept, commands))
 
 
-def _admit(connection: Connection, items: Sequence[tuple[str, str, int, datetime]]) -> Sequence[Admitted]:
-    return [_admit_one(connection, *item) for item in items]
+@dataclass(frozen=True)
+class _Asked:
+    key: str
+    repository: str
+    kept: Kept
+    commands: int
 
 
-def _admit_one(connection: Connection, key: str, repository: str, author: int, now: datetime) -> Admitted:
-    this = (speakers.c.repository == repository) & (speakers.c.author_id == author)
+def _admit(connection: Connection, items: Sequence[_Asked]) -> Sequence[Admitted]:
+    return [_admit_one(connection, item) for item in items]
+
+
+def _admit_one(connection: Connection, asked: _Asked) -> Admitted:
+    said, author = asked.kept.created_at, asked.kept.author_id
+    this = (speakers.c.repository == asked.repository) & (speakers.c.author_id == author)
     first = insert_into(connection, speakers).values(
-        repository=repository, author_id=author, since=now, heard=0, told=False
+        repository=asked.repository, author_id=author, since=said, heard=0, told=False
     )
     connection.execute(first.on_conflict_do_nothing(index_elements=["repository", "author_id"]))
     speaker = connection.execute(select(speakers).where(this).with_for_update()).one()
-    known = connection.execute(select(words.c.state).where(words.c.key == key)).scalar_one()
+    known = connection.execute(select(words.c.state).where(words.c.key == asked.key)).scalar_one()
     since, heard, told = speaker.since, speaker.heard, speaker.told
     if known != WordState.NEW:
         return Admitted(WordState(known), since + WITHIN)
-    if now - since >= WITHIN:
-        since, heard, told = now, 0, False
+    if abs(said - since) >= WITHIN:
+        since, heard, told = said, 0, False
     if heard < MOST:
-        state, heard = WordState.HEARD, heard + 1
+        state, heard = WordState.HEARD, heard + asked.commands
     elif not told:
         state, told = WordState.NOTICE, True
     else:
         state = WordState.DROPPED
     connection.execute(update(speakers).where(this).values(since=since, heard=heard, told=told))
-    connection.execute(update(words).where(words.c.key == key).values(state=state))
+    connection.execute(update(words).where(words.c.key == asked.key).values(state=state))
     return Admitted(state, since + WITHIN)

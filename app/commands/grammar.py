@@ -32,18 +32,20 @@ class Command:
 
 @dataclass(frozen=True)
 class Parsed:
-    """The commands of a comment in the order in which they are written, each once. `contradiction`: in a sentence, why
-    none of them is carried out; None where nothing contradicts.
+    """The commands of a comment in the order in which they are written, each once. `none_because`: in a sentence, why
+    none of them is carried out: two contradict each other, or there are too many. None where all are.
     """
 
     commands: tuple[Command, ...]
-    contradiction: str | None = None
+    none_because: str | None = None
 
 
 MOST_CHARACTERS = 70_000
 """GitHub takes comments of 65,536 characters."""
 LONGEST_PARAGRAPH = 16_000
 """A paragraph in which a command counts: looking for links and spans takes time by the square of its length."""
+MOST_COMMANDS = 10
+"""Of one comment. Every command costs requests to GitHub, and all are answered in one comment, which has a bound."""
 HELP = "help"
 """What `/recovery` alone says."""
 
@@ -73,7 +75,15 @@ def commands_in(text: str) -> Parsed:
         command = _command(found[number], number + 1)
         seen.setdefault((command.verb, command.args, command.rest), command)
     commands = tuple(seen.values())
+    if len(commands) > MOST_COMMANDS:
+        return Parsed(commands, _TOO_MANY)
     return Parsed(commands, contradiction_of([(command.verb, command.args) for command in commands]))
+
+
+_TOO_MANY = (
+    f"This comment says more than {MOST_COMMANDS} things. None of its commands was carried out: say what you mean in new "
+    f"comments, at most {MOST_COMMANDS} in each."
+)
 
 
 def _command(match: re.Match[str], line: int) -> Command:

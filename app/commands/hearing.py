@@ -21,7 +21,7 @@ from app.commands.flood import WITHIN, Admitted, Flood
 from app.commands.grammar import Command, commands_in
 from app.commands.lost_words import HEARD_FOR, LostWords
 from app.commands.registry import find, misplaced, unknown
-from app.commands.telling import refusal, sentence
+from app.commands.telling import fitted, refusal, sentence
 from app.commands.verb import Said, Verb, permission_on
 from app.controller.clock import Clock
 from app.controller.said_on import Meant, SaidOn, SaidOns
@@ -43,6 +43,8 @@ SOON = timedelta(hours=24)
 TRIED_FOR = timedelta(hours=1)
 """How long the outcome of a command is looked for before its answer says that it is not known."""
 AGAIN_AFTER = timedelta(seconds=10)
+ANSWER = 60_000
+"""Characters of what an answer tells. GitHub takes no comment of more than 65,536."""
 DOUBLES_AFTER = timedelta(minutes=1)
 """When an answer whose writing was not heard of is looked at once more."""
 
@@ -59,13 +61,18 @@ class _Word:
     key: WordKey
     kept: Kept
     commands: tuple[tuple[Command, Verb | None], ...]
-    contradiction: str | None = None
+    none_because: str | None = None
     click: Click | None = None
 
     @property
     def id(self) -> str:
         """A comment's number, or the button's name: what records and answers know it by."""
         return str(self.key.comment_id) if self.key.comment_id is not None else self.key.said
+
+    @property
+    def weight(self) -> int:
+        """How much it makes us do."""
+        return len(self.commands) if self.none_because is None else 1
 
     @property
     def person(self) -> Person:
@@ -109,7 +116,7 @@ class Hearing:
         word = _read(key, kept)
         if word is None:
             return await self._over(word, key, "it holds no command")
-        admitted = await self._flood.admit(key, kept, self._clock())
+        admitted = await self._flood.admit(key, kept, word.weight)
         if admitted.state in OVER:
             return Ended(None, "one of too many; the person was told")
         owner, _, name = key.repository.partition("/")
@@ -174,8 +181,8 @@ class Hearing:
         return Ended(None, reason)
 
     async def _carry_out(self, word: _Word, on: SaidOn) -> list[_Outcome]:
-        if word.contradiction is not None:
-            return [_Outcome(word.commands[0][0], Result.REFUSED, sentence(word.contradiction))]
+        if word.none_because is not None:
+            return [_Outcome(word.commands[0][0], Result.REFUSED, sentence(word.none_because))]
         meant = await self._meant(word, on)
         head = word.kept.head_sha
         if head is None and meant.pull is not None and word.click is None:
@@ -235,7 +242,7 @@ def _read(key: WordKey, kept: Kept) -> _Word | None:
     parsed = commands_in(kept.text)
     if not parsed.commands:
         return None
-    return _Word(key, kept, tuple((c, find(c.verb)) for c in parsed.commands), parsed.contradiction)
+    return _Word(key, kept, tuple((c, find(c.verb)) for c in parsed.commands), parsed.none_because)
 
 
 def _said(word: _Word, on: SaidOn, meant: Meant, command: Command, number: int, head: str | None) -> Said:
@@ -293,8 +300,9 @@ def _text(word: _Word, outcomes: Sequence[_Outcome]) -> str:
     else:
         said = ""
     parts: list[str] = []
+    room = ANSWER // len(outcomes)
     for outcome in outcomes:
         what = said or f"`/recovery {outcome.command.verb}`"
-        parts.append(f"{what[:1].upper()}{what[1:]}: {_HEADS[outcome.result]}.\n\n{outcome.markdown.strip()}")
+        parts.append(f"{what[:1].upper()}{what[1:]}: {_HEADS[outcome.result]}.\n\n{fitted(outcome.markdown, room)}")
     by = sentence(f"said by {word.kept.author_login} at {instant_text(word.kept.created_at)}")
     return "\n\n---\n\n".join(parts) + f"\n\n<sub>{by}</sub>"

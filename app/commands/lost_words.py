@@ -56,8 +56,7 @@ class LostWords:
 def _spoken(repo: Repository, comment: SourceComment) -> Spoken | None:
     if not comment.is_a_persons_own() or comment.author is None:
         return None
-    parsed = commands_in(comment.body)
-    if not parsed.commands and parsed.contradiction is None:
+    if not commands_in(comment.body).commands:
         return None
     return Spoken(
         key=str(WordKey(repo.full_name, f"comment-{comment.id}")),

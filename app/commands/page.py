@@ -32,6 +32,8 @@ A first word like `42.docs-1` is about that child of the ticket: `/recovery unho
   is its writer's own.
 - All commands of a comment are carried out in their order, the same one once. Where two contradict each other (hold and
   land, cancel and recover, approve and deny, two different commits) none of the comment's commands is.
+- A comment that says more than ten things is answered, and none of them is carried out. In a paragraph of more than
+  16,000 characters nothing counts: leave an empty line around a command.
 - An edit never says anything: write a new comment.
 
 ## Who may say it
@@ -53,8 +55,8 @@ there now. `accept` and `authorize-release` want all 40 characters.
   before its turn says nothing.
 - Where a delivery was lost, the sweep (every five minutes, and at every start) finds the comment, as long as it was
   never edited. Losing the service's database loses no command either.
-- Of one person ten comments are heard within ten minutes in a repository. The next one is answered with when to go on;
-  what comes until then is neither carried out nor answered.
+- Of one person ten commands are heard that were said within ten minutes in a repository. The next comment is answered
+  with when to go on; what is said until then is neither carried out nor answered.
 - Where nothing may be written (no policy file, `mode: observe`, an operator's stop) nothing is: no answer, and no 👀.
   What was said during a stop is heard when it ends.
 

@@ -25,6 +25,15 @@ def sentence(text: str) -> str:
     return _sentence(told(text))
 
 
+def fitted(markdown: str, most: int) -> str:
+    """As many whole lines of Markdown of ours as have at most so many characters."""
+    markdown = markdown.strip()
+    if len(markdown) <= most:
+        return markdown
+    whole, _, _ = markdown[: most - 3].rpartition("\n")
+    return f"{whole.rstrip()}\n\n…"
+
+
 def _plain(text: str) -> str:
     # The blanks towards a code span stay.
     before, after = (" " if end.isspace() else "" for end in (text[:1], text[-1:]))

@@ -1,7 +1,9 @@
 """Too much of one person: a few are heard, one is told, the rest is silent, and a restart forgets nothing."""
 
+import pytest
 from spoken_world import SpokenWorld, ticket
 
+from app.commands import hearing
 from app.commands.flood import MOST, WITHIN
 
 
@@ -45,3 +47,38 @@ async def test_a_word_that_is_tried_again_counts_once(world: SpokenWorld) -> Non
     said = [await world.say(service, made.ticket, "/recovery status") for _ in range(MOST - 1)]
     assert [len(world.answers(made.ticket, id)) for id in (comment["id"], *said)] == [1] * MOST
     assert all("within 10 minutes" not in world.answer(made.ticket, id) for id in said)
+
+
+async def test_one_comment_cannot_say_hundreds_of_things(world: SpokenWorld) -> None:
+    service = world.replica()
+    made = await ticket(world, service)
+    text = "\n\n".join(f"/recovery status {made.ticket}.c{number}" for number in range(2_500))
+    since = world.requested()
+    said = await world.say(service, made.ticket, text, by="sam")
+    assert len(world.emulator.requests(since)) < 20
+    assert world.reactions(said) == ["eyes", "confused"]
+    assert "says more than 10 things. None of its commands was carried out" in world.answer(made.ticket, said)
+
+
+async def test_the_longest_answer_is_one_that_github_takes(world: SpokenWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hearing, "ANSWER", 2_000)
+    service = world.replica()
+    made = await ticket(world, service)
+    said = await world.say(service, made.ticket, "\n".join(f"/recovery help {number}" for number in range(MOST)))
+    assert world.reactions(said) == ["eyes", "rocket"]
+    answer = world.answer(made.ticket, said)
+    assert (answer.count("`/recovery help`: done."), answer.count("…")) == (MOST, MOST)
+    assert len(answer) < 3_000
+
+
+async def test_what_was_said_in_days_and_found_at_once_is_no_flood(world: SpokenWorld) -> None:
+    service = world.replica()
+    made = await ticket(world, service)
+    for _ in range(MOST + 2):
+        world.comment(made.ticket, "/recovery status")
+        await service.later(1800)
+    hold = world.comment(made.ticket, "/recovery hold")
+    await service.controller._loop._sweeper.sweep()
+    await service.hear(60)
+    assert world.reactions(hold["id"]) == ["eyes", "rocket"]
+    assert len(world.comments(made.ticket, "agent-recovery:answer")) == MOST + 3

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.commands.grammar import LONGEST_PARAGRAPH, Command, commands_in
+from app.commands.grammar import LONGEST_PARAGRAPH, MOST_COMMANDS, Command, commands_in
 from app.commands.registry import find
 
 CASES = json.loads((Path(__file__).parents[1] / "fixtures" / "commands_in_comments.json").read_text("utf-8"))
@@ -27,7 +27,7 @@ def test_public_case(case: str, name: str, body: str, expected: dict[str, Any]) 
         if command not in wanted:
             wanted.append(command)
     assert known == wanted
-    assert (parsed.contradiction is not None) == (expected.get("reply") == "contradiction")
+    assert (parsed.none_because is not None) == (expected.get("reply") == "contradiction")
     unknown = [f"unknown:/recovery {c.verb}" for c in parsed.commands if find(c.verb) is None]
     assert unknown == [expected["reply"]] if str(expected.get("reply", "")).startswith("unknown") else unknown == []
 
@@ -155,6 +155,15 @@ def test_a_paragraph_that_would_take_long_to_read_holds_no_command() -> None:
     assert verbs("/recovery land\n" * 100_000) == []
 
 
+def test_a_comment_says_at_most_so_many_things() -> None:
+    assert commands_in("\n".join(f"/recovery approve e{n}" for n in range(MOST_COMMANDS))).none_because is None
+    for text in ("/recovery approve e{}", "/recovery lnad{}"):
+        parsed = commands_in("\n\n".join(text.format(number) for number in range(2_500)))
+        assert parsed.none_because is not None
+        assert f"more than {MOST_COMMANDS} things" in parsed.none_because
+    assert commands_in("/recovery status\n\n" * 2_500).none_because is None
+
+
 OPPOSITES = [
     ("hold", "unhold"),
     ("hold", "land"),
@@ -178,9 +187,9 @@ OPPOSITES = [
 def test_nobody_can_mean_both(one: str, other: str) -> None:
     for first, second in ((one, other), (other, one)):
         parsed = commands_in(f"/recovery status\n\n/recovery {first}\nand\n/recovery {second}")
-        assert parsed.contradiction is not None
-        assert f"`/recovery {first.split()[0]}`" in parsed.contradiction
-        assert commands_in(parsed.contradiction).commands == ()
+        assert parsed.none_because is not None
+        assert f"`/recovery {first.split()[0]}`" in parsed.none_because
+        assert commands_in(parsed.none_because).commands == ()
 
 
 @pytest.mark.parametrize(
@@ -197,5 +206,5 @@ def test_nobody_can_mean_both(one: str, other: str) -> None:
 )
 def test_both_can_be_meant(one: str, other: str) -> None:
     parsed = commands_in(f"/recovery {one}\n/recovery {other}")
-    assert parsed.contradiction is None
+    assert parsed.none_because is None
     assert [command.verb for command in parsed.commands] == [one.split()[0], other.split()[0]]

@@ -223,5 +223,5 @@ def test_a_command_is_its_own_unquoted_line_and_stands_in_what_a_reader_sees(tex
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=200))
 def test_nothing_in_no_text_is_an_exception(text: str) -> None:
-    assert commands_in(text).contradiction is None
+    assert commands_in(text).none_because is None
     commands_in(f"/recovery land\n{text}\n/recovery hold {text}")

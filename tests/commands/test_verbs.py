@@ -12,7 +12,7 @@ import pytest
 
 from app.commands.grammar import commands_in
 from app.commands.registry import VERBS, find, misplaced, unknown
-from app.commands.telling import refusal, told
+from app.commands.telling import fitted, refusal, told
 from app.commands.verb import ANYWHERE, Answered, Permission, Said
 from app.controller.effect_decisions import Decision
 from app.controller.person_commands import Done, Word
@@ -435,3 +435,9 @@ def test_told_text_cannot_act_and_its_commands_can_be_copied() -> None:
     assert "</sub>" not in text
     assert "@all" not in text
     assert "\\`rm" in text
+
+
+def test_an_answer_that_is_too_long_is_cut_between_lines() -> None:
+    assert fitted("one\ntwo \n", 7) == "one\ntwo"
+    assert fitted("one\n\n" + "x" * 50, 20) == "one\n\n…"
+    assert len(fitted("line\n" * 100, 50)) <= 50

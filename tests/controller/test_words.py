@@ -16,8 +16,8 @@ TICKET = "octo-org/demo#42"
 SAID_AT = datetime(2026, 11, 30, 11, 59, tzinfo=UTC)
 
 
-def spoken(number: int, text: str = "/recovery hold", author: int = 7) -> Spoken:
-    return Spoken(f"octo-org/demo!comment-{number}", text, 42, author, "dev-a", SAID_AT, "IC_1")
+def spoken(number: int, text: str = "/recovery hold", author: int = 7, at: datetime = SAID_AT) -> Spoken:
+    return Spoken(f"octo-org/demo!comment-{number}", text, 42, author, "dev-a", at, "IC_1")
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ async def test_a_flood_is_counted_once_for_each_word_by_several_at_once(
         kept = await words.find(one.key)
         assert kept is not None
         owner, _, word = one.key.partition("!")
-        return (await flood.admit(WordKey(owner, word), kept, clock.now)).state
+        return (await flood.admit(WordKey(owner, word), kept)).state
 
     states = await asyncio.gather(*(admitted(one) for one in said for _ in range(2)))
     counted = [states.count(state) for state in (WordState.HEARD, WordState.NOTICE, WordState.DROPPED)]
@@ -109,7 +109,34 @@ async def test_a_flood_is_counted_once_for_each_word_by_several_at_once(
     other = spoken(100, author=8)
     await store.poke(other.key, words=[other])
     assert await admitted(other) is WordState.HEARD
-    clock.forward(WITHIN.total_seconds())
-    after = spoken(101)
+    after = spoken(101, at=SAID_AT + WITHIN)
     await store.poke(after.key, words=[after])
     assert await admitted(after) is WordState.HEARD
+
+
+async def test_a_flood_is_what_was_said_within_minutes_however_late_it_is_found(
+    store: PokeStore, words: WordStore, database: Database, clock: Any
+) -> None:
+    flood = Flood(database)
+    said = [spoken(number, at=SAID_AT + number * WITHIN / 4) for number in range(1, 3 * MOST)]
+    await store.poke(*(one.key for one in said), words=said)
+    # All of them are found at once, in one order or the other.
+    for one in (*said[:MOST], *reversed(said[MOST:])):
+        kept = await words.find(one.key)
+        assert kept is not None
+        assert (await flood.admit(WordKey(*one.key.split("!")), kept)).state is WordState.HEARD
+
+
+async def test_a_comment_counts_as_many_things_as_it_says(
+    store: PokeStore, words: WordStore, database: Database
+) -> None:
+    flood = Flood(database)
+    said = [spoken(number) for number in range(1, 4)]
+    await store.poke(*(one.key for one in said), words=said)
+    found = [await words.find(one.key) for one in said]
+    states = [
+        (await flood.admit(WordKey(*one.key.split("!")), kept, MOST - 1)).state
+        for one, kept in zip(said, found, strict=True)
+        if kept is not None
+    ]
+    assert states == [WordState.HEARD, WordState.HEARD, WordState.NOTICE]
