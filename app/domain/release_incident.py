@@ -37,7 +37,7 @@ def merge_seen(
         return None
     at = pull.merged_at or observation.now
     watched = record.begun_at is not None and at >= record.begun_at
-    if not recorded and (pull.base != observation.into_name or not watched):
+    if not recorded and (pull.base != observation.into_name or not watched or record.forgot_merge(at)):
         return None
     permit = next((p for p in record.merges_open if _is_of(p, pull)), None)
     receipts = _authorizing(pull, at, record, observation, policy)
@@ -147,9 +147,10 @@ def _body(marker: str, incident: Incident, record: ReleaseRecord, observation: R
         "",
         *_what_was_authorized(incident, record),
         "",
-        "Nothing was undone. To do: look whether this commit should be there; take it back if not (`git revert -m 1` "
-        "on the merge commit, as a pull request); and look whether the check `Agent Recovery / release` is required "
-        "there: `agent-recovery doctor OWNER/NAME`.",
+        "Nothing was undone. To do: look whether this commit should be there; take it back if not (`git revert` on "
+        "what it brought, with `-m 1` where that is a merge commit, as a pull request); and look whether the check "
+        "`Agent Recovery / release` is required there: "
+        f"`agent-recovery doctor --repo {observation.owner}/{observation.name}`.",
     ]
     return "\n".join(lines) + "\n"
 

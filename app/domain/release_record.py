@@ -6,6 +6,7 @@ ledger lies under `releases/<branch>` for as long as the repository has it; only
 without the service's own seal is no word of anybody's.
 """
 
+from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -195,7 +196,7 @@ class ReleaseRecord(Stored):
     authorizations: tuple[Authorization, ...] = ()
     asked: AskedToMerge | None = None
     merged: tuple[MergedRelease, ...] = ()
-    """The newest last."""
+    """The newest, by the moment of the merge; the newest last."""
     incidents: tuple[Incident, ...] = ()
     reported: tuple[str, ...] = ()
     """Edges a person was told of in a comment of its own, so that each is told once; the newest last."""
@@ -220,6 +221,12 @@ class ReleaseRecord(Stored):
 
     def was_merged(self, pull: int) -> MergedRelease | None:
         return next((m for m in reversed(self.merged) if m.pull == pull), None)
+
+    def forgot_merge(self, at: datetime) -> bool:
+        """Whether a merge of that moment would have made place for newer ones by now: a branch from which release
+        after release goes has more of them than are kept.
+        """
+        return len(self.merged) >= KEPT_MERGED and at <= min(m.at for m in self.merged)
 
 
 def begun(branch: str, into: str) -> ReleaseRecord:

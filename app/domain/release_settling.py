@@ -111,7 +111,7 @@ def with_merge(record: ReleaseRecord, merged: MergedRelease, problem: str | None
     """The record once a PR is seen merged: every permit to merge it ends with that, every receipt of it is used up."""
     used = {a.id: Voided(why="merged", at=merged.at) for a in record.standing if a.pull == merged.pull}
     changes: dict[str, Any] = {
-        "merged": (*record.merged, merged)[-KEPT_MERGED:],
+        "merged": tuple(sorted((*record.merged, merged), key=lambda m: m.at))[-KEPT_MERGED:],
         "open": tuple(p for p in record.open if not (p.kind == "release_merge" and p.target.number == merged.pull)),
     }
     if record.asked is not None and record.asked.pull == merged.pull:
