@@ -29,10 +29,12 @@ from app.domain.release_observation import Account, ReleaseObservation, ReleaseP
 from app.domain.release_pull import body_with, changed_text, title_of
 from app.domain.release_record import ReleaseRecord
 from app.domain.release_standing import ReleaseStanding, difference
+from app.domain.untrusted import inline
 
 AT_ONCE = 3
 """Repairs of one PR that are made without waiting."""
 LONGEST_PAUSE = timedelta(hours=1)
+_NAME_BYTES = 120
 _STOP = f"To do without this PR, let `trunks` in `{PATH}` not match the branch"
 
 Repair = (
@@ -130,7 +132,8 @@ def _based(record: ReleaseRecord, pull: ReleasePull, o: ReleaseObservation) -> I
         yield waiting
         return
     yield EditReleaseBase(pull.number, pull.base, o.into_name, "the base of the release PR was changed")
-    reason = "the App gave this PR its base back: a release goes into the base of releases and nowhere else"
+    into = inline(o.into_name, _NAME_BYTES)
+    reason = f"the App gave this PR the base {into}: the policy has releases go there and nowhere else"
     yield from _report(record, pull, f"base-{pull.number}", reason, f"{_STOP}; or name another `release.into` there")
 
 

@@ -164,6 +164,8 @@ def test_a_changed_base_is_given_back_and_told_once() -> None:
     assert (edit.base_from, edit.base_to) == ("develop", "main")
     assert target_of(edit)[0] == "release_base_edit"
     assert isinstance(told, ReportOnRelease)
+    # True also where nobody moved it and the policy names another base.
+    assert "the policy has releases go there" in told.reason
     assert kinds(plan(seen, record(reported=("base-7",)))) == ["EditReleaseBase"]
 
 

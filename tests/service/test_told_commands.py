@@ -41,7 +41,7 @@ def _texts(file: Path) -> Iterator[str]:
 
 _OPERATORS = (
     *("plan", "init", "stop", "start", "uninstall", "rebuild", "approve", "resolve", "hold", "unhold", "cancel"),
-    *("bring-back", "takeover", "retarget", "land", "accept", "revoke-release", "rebuild-release"),
+    *("bring-back", "takeover", "retarget", "land", "accept", "revoke-release", "rebuild-release", "doctor"),
 )
 _SLASH = re.compile(r"`(/recovery [A-Za-z][^`\n]*)`")
 
@@ -82,7 +82,7 @@ def _is_whole(verb: str, rest: str) -> bool:
     command = getattr(command, "commands", {verb: command})[verb]
     needed = [param for param in command.params if param.required]
     options = [param.opts[0] for param in needed if param.param_type_name == "option"]
-    if verb in ("stop", "start", "plan", "init", "uninstall"):
+    if verb in ("stop", "start", "plan", "init", "uninstall", "doctor"):
         options.append("--repo")
     words = rest.split(" --")[0].split()
     arguments = sum(param.param_type_name == "argument" for param in needed)
@@ -96,7 +96,7 @@ def _as_said(told: str) -> str:
 
 def test_commands_are_told_at_all(told: Told) -> None:
     terminal = {verb for _, verb, _ in told.terminal}
-    assert {"unhold", "accept", "rebuild", "rebuild-release", "init", "plan", "start"} <= terminal
+    assert {"unhold", "accept", "rebuild", "rebuild-release", "init", "plan", "start", "doctor"} <= terminal
     slashed = {_as_said(text).split()[1] for _, text in told.slashed}
     assert {"unhold", "accept", "recover", "takeover", "approve", "resolve"} <= slashed
 
