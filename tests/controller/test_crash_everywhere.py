@@ -86,9 +86,11 @@ async def test_the_end_is_that_of_the_undisturbed_run(
     for number, call in enumerate(calls):
         if not _chosen(story, kind, number, call, dealt):
             continue
-        expected = _expected(end, kind, call)
         try:
-            state, _ = await stage.play(STORIES[story], end_of, kind, number)
+            state, made = await stage.play(STORIES[story], end_of, kind, number)
+            # A slow machine reads once more before it sends: what was hit is what this play says.
+            call = made[number] if number < len(made) else call
+            expected = _expected(end, kind, call)
             if kind == "paused" and state.warned == expected.warned + 1:
                 # The pause is longer than a holder may work without a checkpoint, and that is told once.
                 state = replace(state, warned=expected.warned)

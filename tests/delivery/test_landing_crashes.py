@@ -59,7 +59,9 @@ async def test_the_end_is_that_of_the_undisturbed_landing(stage: Stage, story: s
     for kind, number in _chosen(story, calls):
         call = calls[number]
         try:
-            state, _ = await stage.play(STORIES_OF_LANDING[story], end_of, kind, number)
+            state, made = await stage.play(STORIES_OF_LANDING[story], end_of, kind, number)
+            # A slow machine reads once more before it sends: what was hit is what this play says.
+            call = made[number] if number < len(made) else call
             state, wanted = judged(state, expected, kind, call)
             problem = "" if state == wanted else f"{state} instead of {wanted}"
         except Exception as error:
