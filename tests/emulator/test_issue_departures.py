@@ -1,5 +1,6 @@
 """Issues that are deleted or transferred, and branches that are renamed, as GitHub shows them afterwards."""
 
+import json
 from typing import Any
 
 import pytest
@@ -132,6 +133,17 @@ def test_a_renamed_branch_takes_its_bases_along_and_closes_what_came_from_it(wor
     assert world.dev.post(f"{BASE}/branches/42-x/rename", json={"new_name": "43-y"}).status_code == 201
     assert app.client.get(f"{BASE}/pulls/{onto['number']}").json()["state"] == "closed"
     assert set(world.refs("heads/")) == {"refs/heads/main", "refs/heads/release-one", "refs/heads/43-y"}
+
+
+def test_a_renamed_default_branch_is_the_head_of_the_repository(world: World, app: Listener) -> None:
+    admin = person(world, "olga", "admin")
+    owner, name = (json.dumps(word) for word in REPO.split("/"))
+    document = f'query {{ repository(owner: {owner}, name: {name}) {{ object(expression: "HEAD:") {{ id }} }} }}'
+    before = world.graphql(document, app.client)["data"]["repository"]["object"]
+    assert admin.post(f"{BASE}/branches/main/rename", json={"new_name": "stem"}).status_code == 201
+    assert app.client.get(BASE).json()["default_branch"] == "stem"
+    assert before is not None
+    assert world.graphql(document, app.client)["data"]["repository"]["object"] == before
 
 
 @pytest.mark.parametrize(

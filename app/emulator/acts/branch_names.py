@@ -33,6 +33,8 @@ def rename_branch(world: World, repo: Repository, old: str, new: str, actor: Act
         repo.guard.protections[new] = own
     if repo.default_branch == old:
         repo.default_branch = new
+        # `HEAD:path` is read on the default branch, whatever it is called by now.
+        repo.git.set_head(new)
     for pull in [p for p in repo.pulls() if p.state == "open" and p.base_ref == old]:
         retarget(world, pull, new, actor)
     for release in repo.releases:
