@@ -47,6 +47,10 @@ class Actor:
         order = {"pr_create": 0, "comment_create": 1, "check_run_create": 2}
         results: list[Result] = []
         for permit in sorted(permits, key=lambda p: order.get(p.kind, len(order))):
+            # Before the permit is looked at again: nothing may lie between that and the send.
+            if permit.kind == "check_run_create" and not await self._older_is_finished(view, standing, permit):
+                results.append(NotSent(permit))
+                continue
             if not written.is_fresh and not await self._still_ours(view, permit):
                 results.append(NotSent(permit))
                 continue
@@ -65,6 +69,16 @@ class Actor:
             if result is not None:
                 found.append(result)
         return found
+
+    async def _older_is_finished(self, view: View, standing: Standing, permit: Permit) -> bool:
+        """Whether the check-run of the head before needs nothing more; False where GitHub did not say so: the next
+        round asks again, and only then makes the new one, because no look after that comes back to the old one.
+        """
+        try:
+            await self._projector.finish_older(view, standing, permit.target.head_sha or "")
+        except (Unanswered, RateLimited):
+            return False
+        return True
 
     async def _still_ours(self, view: View, permit: Permit) -> bool:
         reading = await view.ledger.read(view.ticket)
@@ -100,7 +114,6 @@ class Actor:
             return Made(permit, (await view.repo.create_comment(number, body)).id)
         if permit.kind != "check_run_create":
             return await self._lander.send(view, standing, permit, lambda: self._still_ours(view, permit))
-        await self._projector.finish_older(view, standing, permit.target.head_sha or "")
         run = self._projector.unfinished_check_run(view, standing, head, permit.target.head_sha or "")
         return Made(permit, await view.repo.create_check_run(run))
 
