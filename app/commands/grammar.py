@@ -81,8 +81,8 @@ def commands_in(text: str) -> Parsed:
 
 
 _TOO_MANY = (
-    f"This comment says more than {MOST_COMMANDS} things. None of its commands was carried out: say what you mean in new "
-    f"comments, at most {MOST_COMMANDS} in each."
+    f"This comment says more than {MOST_COMMANDS} things. None of its commands was carried out: say what you mean in "
+    f"new comments, at most {MOST_COMMANDS} in each."
 )
 
 

@@ -19,6 +19,7 @@ from app.commands.asking import Asked, Doing, not_permitted
 from app.commands.buttons import Click, click_of, out_of_date
 from app.commands.flood import WITHIN, Admitted, Flood
 from app.commands.grammar import Command, commands_in
+from app.commands.in_order import InOrder
 from app.commands.lost_words import HEARD_FOR, LostWords
 from app.commands.registry import find, misplaced, unknown
 from app.commands.telling import fitted, refusal, sentence
@@ -100,6 +101,7 @@ class Hearing:
         self._flood = flood
         self._lost = lost
         self._clock = clock
+        self._in_order = InOrder(words)
         self._doubtful: set[str] = set()
 
     async def listen_back(self, repo: Repository) -> int:
@@ -190,6 +192,7 @@ class Hearing:
             if head is not None:
                 # First of all, and once: a retry binds to the head that its author saw, not to the one it finds.
                 await self._words.note_head(str(word.key), head)
+        await self._in_order.wait(word.key, word.kept, self._doubtful)
         role = await on.repo.role_of(word.kept.author_login)
         outcomes: list[_Outcome] = []
         for number, (command, verb) in enumerate(word.commands, 1):

@@ -57,6 +57,8 @@ there now. `accept` and `authorize-release` want all 40 characters.
   never edited. Losing the service's database loses no command either.
 - Of one person ten commands are heard that were said within ten minutes in a repository. The next comment is answered
   with when to go on; what is said until then is neither carried out nor answered.
+- What one person says in a repository, and what all say on one Issue or PR, is carried out in the order in which it was
+  said. What cannot be carried out now holds up what was said later for some seconds only.
 - Where nothing may be written (no policy file, `mode: observe`, an operator's stop) nothing is: no answer, and no 👀.
   What was said during a stop is heard when it ends.
 

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, Row, delete, or_, select, update
 
 from app.controller.database import Database, insert_into
 from app.controller.tables import heard_until, speakers, swept, words
@@ -83,6 +84,12 @@ class WordStore:
         """Those of these keys that nothing is left to do about."""
         return await self._database.run(_over, tuple(keys))
 
+    async def before(self, key: str) -> tuple[Kept, ...]:
+        """What its author said before it in the repository, and anybody on the same Issue or PR, that is not over; in
+        the order in which it was said.
+        """
+        return await self._database.run(_before, key)
+
     async def note_head(self, key: str, sha: str) -> None:
         """Keep the head that was there when the word was said. The first that was noted stays; durable on return."""
         await self._database.run(_note_head, (key, sha))
@@ -146,8 +153,34 @@ def _find(connection: Connection, items: Sequence[str]) -> Sequence[Kept | None]
 
 def _found(connection: Connection, key: str) -> Kept | None:
     row = connection.execute(select(words).where(words.c.key == key)).first()
-    if row is None:
-        return None
+    return _kept(row) if row is not None else None
+
+
+def _before(connection: Connection, items: Sequence[str]) -> Sequence[tuple[Kept, ...]]:
+    return [_before_one(connection, key) for key in items]
+
+
+def _before_one(connection: Connection, key: str) -> tuple[Kept, ...]:
+    this = _found(connection, key)
+    if this is None:
+        return ()
+    repository, _, _ = key.partition("!")
+    query = select(words).where(
+        words.c.created_at <= this.created_at,
+        words.c.state.not_in(OVER),
+        or_(words.c.author_id == this.author_id, words.c.number == this.number),
+        words.c.key.startswith(f"{repository}!", autoescape=True),
+    )
+    earlier = (kept for row in connection.execute(query) if _said(kept := _kept(row)) < _said(this))
+    return tuple(sorted(earlier, key=_said))
+
+
+def _said(kept: Kept) -> tuple[datetime, int, str]:
+    """When. GitHub tells whole seconds; of what was said in one its numbers tell the order."""
+    return kept.created_at, len(kept.key), kept.key
+
+
+def _kept(row: Row[tuple[Any, ...]]) -> Kept:
     return Kept(
         key=row.key,
         text=row.text,

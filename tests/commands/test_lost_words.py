@@ -1,5 +1,8 @@
 """What was said and never delivered is found by the sweep: three days back, in one request, never what was edited."""
 
+import asyncio
+import time
+
 import pytest
 from loop_world import REPO
 from spoken_world import Replica, SpokenWorld, ticket
@@ -75,6 +78,27 @@ async def test_the_database_is_lost(world: SpokenWorld) -> None:
     assert len(world.answers(made.ticket, acknowledged["id"])) == 1
     assert world.reactions(old["id"]) == []
     assert (await made.record()).status == "held"
+
+
+async def test_what_is_found_at_once_is_carried_out_as_it_was_said(world: SpokenWorld) -> None:
+    service = world.replica()
+    made = await ticket(world, service)
+    said = []
+    for text in ("hold", "unhold") * 3:
+        said.append(world.comment(made.ticket, f"/recovery {text}")["id"])
+        await service.later(60)
+    await sweep(service)
+    stop = asyncio.Event()
+    working = asyncio.create_task(service.controller.work(stop))
+    deadline = time.monotonic() + 60
+    while not all(world.reactions(id) == ["eyes", "rocket"] for id in said):
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.1)
+    stop.set()
+    await working
+    record = await made.record()
+    assert record.status == "working"
+    assert [c["id"] for c in record.commands] == [str(id) for id in said]
 
 
 async def test_land_that_is_found_later_binds_to_no_newer_head(world: SpokenWorld) -> None:

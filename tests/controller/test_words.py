@@ -1,6 +1,7 @@
 """What persons said, on every database it may lie in: kept with its poke, the first text stays, its own lane."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -140,3 +141,22 @@ async def test_a_comment_counts_as_many_things_as_it_says(
         if kept is not None
     ]
     assert states == [WordState.HEARD, WordState.HEARD, WordState.NOTICE]
+
+
+async def test_what_was_said_before_by_its_author_or_in_its_place(store: PokeStore, words: WordStore) -> None:
+    later = SAID_AT + timedelta(seconds=1)
+    said = [
+        spoken(9),
+        replace(spoken(10), number=43),
+        replace(spoken(11, author=8), number=43),
+        spoken(12, author=8),
+        replace(spoken(3, author=8), key="octo-org/demo-2!comment-3"),
+        spoken(13, at=later),
+        spoken(14, at=later),
+    ]
+    await store.poke(*(one.key for one in said), words=said)
+    before = [kept.key for kept in await words.before(said[5].key)]
+    assert before == [said[0].key, said[1].key, said[3].key]
+    await words.end(said[0].key)
+    assert [kept.key for kept in await words.before(said[6].key)] == [said[1].key, said[3].key, said[5].key]
+    assert await words.before("octo-org/demo!comment-999") == ()
