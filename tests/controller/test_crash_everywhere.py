@@ -67,8 +67,10 @@ def _chosen(story: str, kind: str, number: int, call: Call, dealt: Dealt) -> boo
 def _expected(end: EndState, kind: str, call: Call) -> EndState:
     """What the end has to be where it cannot be that of the undisturbed run."""
     if call.reach is Reach.COMMAND and kind == "killed before":
-        # Begun, and no end seen: it is never run again, and nothing is found where it would have left something.
-        return replace(end, carried_out=0, effects=tuple((key, "unknown") for key, _ in end.effects))
+        # Begun, and no end seen: it is never run again, nothing is found where it would have left something, and a
+        # person is told so once.
+        effects = tuple((key, "unknown") for key, _ in end.effects)
+        return replace(end, carried_out=0, effects=effects, told=end.told + 1)
     return end
 
 
