@@ -107,7 +107,7 @@ def enough(
     if pull is None or pull.state != "OPEN":
         return NotYet("the release has no open PR", "wait: the App opens it once the trunk brings something")
     live = [j for j in judgements if isinstance(j, Live) and j.receipt.pull == pull.number]
-    found = together(live, observation, policy)
+    found = together(live, policy, lambda receipt: worked_in_it(receipt.by, observation) is False)
     if found is not None:
         counted, until = found
         by = tuple(j.receipt.by for j in counted)
@@ -116,14 +116,23 @@ def enough(
 
 
 def together(
-    live: Sequence[Live], observation: ReleaseObservation, policy: Policy
+    live: Sequence[Live], policy: Policy, is_independent: Callable[[Authorization], bool]
 ) -> tuple[tuple[Live, ...], datetime] | None:
-    """The words that are enough, one for each account, and until when they are; None where they are not."""
+    """The words that are enough, one for each account, and until when they are; None where they are not.
+    `is_independent`: whether a receipt's author is known not to have worked in the release.
+    """
     for until in sorted({j.until for j in live}, reverse=True):
         counted = _one_each([j for j in live if j.until >= until])
-        if len(counted) >= policy.release.approvals and _has_independent(counted, observation):
+        if len(counted) >= policy.release.approvals and any(is_independent(j.receipt) for j in counted):
             return counted, until
     return None
+
+
+def worked_in_it(by: Person, observation: ReleaseObservation) -> bool | None:
+    """Whether an account held or started a lease in this release; None where nobody can say now."""
+    if isinstance(observation.lease_accounts, Unread):
+        return None
+    return by.login.lower() in observation.lease_accounts
 
 
 def judged(
@@ -229,12 +238,6 @@ def _one_each(live: Sequence[Live]) -> tuple[Live, ...]:
     for j in sorted(live, key=lambda j: (j.until, j.receipt.at, j.receipt.id)):
         best[j.receipt.by.id] = j
     return tuple(sorted(best.values(), key=lambda j: (j.receipt.at, j.receipt.id)))
-
-
-def _has_independent(counted: Sequence[Live], o: ReleaseObservation) -> bool:
-    if isinstance(o.lease_accounts, Unread):
-        return False
-    return any(j.receipt.by.login.lower() not in o.lease_accounts for j in counted)
 
 
 def _missing(

@@ -108,6 +108,16 @@ class VoidAuthorizations:
 
 
 @dataclass(frozen=True)
+class NoteWorked:
+    """Write down of these receipts, by id, whether their authors worked in the release: after its merge nothing shows
+    it.
+    """
+
+    worked: tuple[tuple[str, bool], ...]
+    reason: str
+
+
+@dataclass(frozen=True)
 class CreateReleaseComment:
     """The one comment on the release PR that shows what is authorized; its text is projected afterwards."""
 
@@ -238,6 +248,7 @@ ReleaseAction = (
     | Dequeue
     | NoteReleasePull
     | VoidAuthorizations
+    | NoteWorked
     | RemoveReleaseComment
     | WithdrawMerge
     | ForgetReleasePermits

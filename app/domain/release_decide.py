@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from app.domain import release_permits
-from app.domain.authorization import Void
+from app.domain.authorization import Live, Void, worked_in_it
 from app.domain.permits import NotDue
 from app.domain.policy import Mode, Policy
 from app.domain.release_actions import (
@@ -22,6 +22,7 @@ from app.domain.release_actions import (
     GuardedRelease,
     NoteIncident,
     NoteReleaseMerge,
+    NoteWorked,
     ReleaseAction,
     ReleasePlan,
     VoidAuthorizations,
@@ -59,7 +60,7 @@ def decide(s: ReleaseSituation) -> ReleasePlan:
         return ()
     record = s.record or begun(o.branch, o.into_name)
     standing = standing_of(record, o, s.policy)
-    first: ReleasePlan = (*_merges(record, s), *_voids(record, standing, o))
+    first: ReleasePlan = (*_merges(record, s), *_voids(record, standing, o), *_workers(standing, o))
     if any(isinstance(action, NoteReleaseMerge) for action in first):
         return (*first, WaitRelease("what follows is decided at once", o.now))
     back = withdrawn(record, standing, o)
@@ -73,8 +74,9 @@ def decide(s: ReleaseSituation) -> ReleasePlan:
     if isinstance(held, ReleaseAdoptable):
         lost = tuple(p for p in held.permits if p.kind == "release_merge" and (p.kind, p.target) not in wanted)
         if lost and _is_not_asked_for(record, rules):
-            over = unasked(lost, o)
-            return (*first, *over, WaitRelease("what follows is decided at once", o.now))
+            over = tuple(unasked(lost, o))
+            if over:
+                return (*first, *over, WaitRelease("what follows is decided at once", o.now))
         due = tuple(p for p in held.permits if p not in lost)
         if due:
             again = tuple(p for p in due if (p.kind, p.target) in wanted)
@@ -112,6 +114,18 @@ def _voids(record: ReleaseRecord, standing: ReleaseStanding, o: ReleaseObservati
     if found:
         voids = tuple((j.receipt.id, Voided(why=j.why, at=o.now)) for j in found)
         yield VoidAuthorizations(voids, f"the authorization by {found[0].receipt.by.login} ends: {found[0].reason}")
+
+
+def _workers(standing: ReleaseStanding, o: ReleaseObservation) -> Iterator[NoteWorked]:
+    if not o.ahead:
+        # The merge may be there before its PR shows it: then nothing tells any more who worked in the release.
+        return
+    live = [j.receipt for j in standing.judgements if isinstance(j, Live)]
+    found = tuple(
+        (one.id, worked) for one in live if (worked := worked_in_it(one.by, o)) is not None and worked is not one.worked
+    )
+    if found:
+        yield NoteWorked(found, "who worked in the release is known, or is somebody else now")
 
 
 def _incidents(record: ReleaseRecord, o: ReleaseObservation) -> Iterator[CreateIncident | NoteIncident]:

@@ -10,7 +10,7 @@ merged before the App came.
 
 from datetime import datetime
 
-from app.domain.authorization import Live, together
+from app.domain.authorization import Live, together, worked_in_it
 from app.domain.model import instant_text
 from app.domain.policy import Policy
 from app.domain.release_actions import CreateIncident, NoteReleaseMerge
@@ -103,8 +103,14 @@ def _authorizing(
         return ()
     stood = [r for r in record.authorizations if _stood(r, pull, at, policy)]
     until = {r.id: min(r.expires_at, r.at + policy.release.expires) for r in stood}
-    found = together([Live(r, until[r.id]) for r in stood], observation, policy)
+    found = together([Live(r, until[r.id]) for r in stood], policy, lambda r: _was_independent(r, observation))
     return tuple(j.receipt for j in found[0]) if found is not None else ()
+
+
+def _was_independent(receipt: Authorization, observation: ReleaseObservation) -> bool:
+    # What was merged is not ahead any more: a look after the merge finds too few who worked in it.
+    worked = receipt.worked if receipt.worked is not None else worked_in_it(receipt.by, observation)
+    return worked is False
 
 
 def _stood(receipt: Authorization, pull: ReleasePull, at: datetime, policy: Policy) -> bool:

@@ -98,6 +98,10 @@ class Authorization(Stored):
     at: Instant
     expires_at: Instant
     source: Source
+    worked: bool | None = None
+    """Whether its author had worked in the release when that was last looked up before its merge; None: not known.
+    After the merge nothing shows what the release brought.
+    """
     voided: Voided | None = None
 
 

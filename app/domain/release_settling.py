@@ -16,6 +16,7 @@ from app.domain.release_actions import (
     NoteIncident,
     NoteReleaseMerge,
     NoteReleasePull,
+    NoteWorked,
     VoidAuthorizations,
 )
 from app.domain.release_comment import release_marker
@@ -35,7 +36,15 @@ REASON_BYTES = 200
 KEPT_REPORTED = 50
 _REPORT = "<!-- agent-recovery:release-report:"
 
-Noted = NoteReleasePull | VoidAuthorizations | ForgetReleasePermits | DropAsked | NoteReleaseMerge | NoteIncident
+Noted = (
+    NoteReleasePull
+    | VoidAuthorizations
+    | NoteWorked
+    | ForgetReleasePermits
+    | DropAsked
+    | NoteReleaseMerge
+    | NoteIncident
+)
 """Actions that are only written down."""
 
 
@@ -96,6 +105,12 @@ def noted(record: ReleaseRecord, action: Noted) -> ReleaseRecord:
             return record.model_copy(update={**_of_pull(record, number), "given_up": given_up})
         case VoidAuthorizations(voids=voids):
             return _with_voids(record, dict(voids))
+        case NoteWorked(worked=worked):
+            known = dict(worked)
+            receipts = (
+                a.model_copy(update={"worked": known[a.id]}) if a.id in known else a for a in record.authorizations
+            )
+            return record.model_copy(update={"authorizations": tuple(receipts)})
         case ForgetReleasePermits(permits=permits):
             gone_ids = {p.id for p in permits}
             return record.model_copy(update={"open": tuple(p for p in record.open if p.id not in gone_ids)})

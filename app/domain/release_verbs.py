@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.domain.authorization import NotYet, Unsure, Void, judge
+from app.domain.authorization import NotYet, Unsure, Void, judge, worked_in_it
 from app.domain.model import instant_text
 from app.domain.outcome import Blocked, Code
 from app.domain.plain_text import one_line
@@ -183,6 +183,7 @@ def _receipt(g: ReleaseGrounds, pull: ReleasePull, by: Person, source: Source) -
         at=g.now,
         expires_at=g.now + g.policy.release.expires,
         source=source,
+        worked=worked_in_it(by, g.observation),
     )
 
 

@@ -63,6 +63,7 @@ def receipt(by: Person = LEAD, id: int = COMMENT, **changes: Any) -> Authorizati
         at=NOW - 10 * MINUTE,
         expires_at=NOW + timedelta(hours=20),
         source=source,
+        worked=False,
     )
     return made.model_copy(update=changes)
 
