@@ -17,11 +17,14 @@ from app.controller.release_looks import ReleaseLooks, ReleaseView, Speaker
 from app.controller.releasing import Releasing
 from app.domain.command_noted import Command, command, known, noted
 from app.domain.keys import TrunkKey, is_trunk_name
+from app.domain.model import instant_text
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.plain_text import one_line
 from app.domain.release_comment import release_comment, release_marker
 from app.domain.release_frozen import HAVE_IT_BEGUN_ANEW
-from app.domain.release_record import Person, ReleaseRecord, Source, begun
+from app.domain.release_guard import GUARD_NAME
+from app.domain.release_merge_next import ASKED_FOR, InTheWay, may_merge
+from app.domain.release_record import AskedToMerge, Person, ReleaseRecord, Source, begun
 from app.domain.release_settling import DeclinedRelease, ReleaseResult
 from app.domain.release_standing import standing_of
 from app.domain.release_verbs import HeardRelease, ReleaseGrounds, ReleaseVerb
@@ -144,17 +147,21 @@ class ReleaseHearing:
 
     async def _take_back(self, view: ReleaseView, pull: int) -> None:
         """Raises Refused where the release was merged first, or nobody can say yet."""
-        seen = view.observation.pull(pull)
-        if seen is None:
-            return
-        try:
-            merged = await self._releasing.take_back(view, pull, seen.node_id)
-        except GitHubError as silence:
-            reason = f"whether #{pull} was merged cannot be read now: {silence}"
-            remedy = "what was authorized is revoked; look at the PR, and say it again to be told"
-            raise Refused(Blocked(Code.UNKNOWN_OUTCOME, reason, remedy, retryable=True)) from silence
-        if merged:
-            raise Refused(_merged(pull, await view.repo.pull_now(pull)))
+        # The merge under way may be of another PR of this release than the one that the word was said on.
+        sent = [permit.target.number for permit in view.record.merges_open] if view.record is not None else []
+        for number in dict.fromkeys((pull, *(n for n in sent if n is not None))):
+            seen = view.observation.pull(number)
+            if seen is None and number not in sent:
+                continue
+            try:
+                merged = await self._releasing.take_back(view, number, seen.node_id if seen is not None else None)
+                now = await view.repo.pull_now(number) if merged else None
+            except GitHubError as silence:
+                reason = f"whether #{number} was merged cannot be read now: {silence}"
+                remedy = "what was authorized is revoked; look at the PR, and say it again to be told"
+                raise Refused(Blocked(Code.UNKNOWN_OUTCOME, reason, remedy, retryable=True)) from silence
+            if now is not None:
+                raise Refused(_merged(number, now))
 
     async def _answered(
         self, view: ReleaseView, key: TrunkKey, word: ReleaseWord, pull: int, said: Command, *, changed: bool
@@ -178,13 +185,27 @@ class ReleaseHearing:
         if merged is not None:
             raise Refused(_merged(pull, await view.repo.pull_now(pull)))
         if record.asked is not None and record.asked.id == word.id:
-            return DoneRelease(said.answer, record, changed)
+            return DoneRelease(_not_yet(view, record, record.asked), record, changed)
         raise Refused(_not_merged(view, record, pull, came))
 
 
 def _merged(pull: int, now: PullNow) -> Blocked:
     reason = f"PR #{pull} was merged into {now.base} at {now.head_sha} before that"
     return Blocked(Code.LANDED, reason, "nothing is left to do here; to take it out again is a new pull request")
+
+
+def _not_yet(view: ReleaseView, record: ReleaseRecord, asked: AskedToMerge) -> str:
+    """What a wish that still stands waits for. Raises Refused where the merge was sent and nobody heard what came of
+    it.
+    """
+    if record.merges_open:
+        reason = f"whether PR #{asked.pull} was merged is not known: GitHub did not answer"
+        raise Refused(Blocked(Code.UNKNOWN_OUTCOME, reason, "wait: the PR is read again", retryable=True))
+    way = may_merge(asked, standing_of(record, view.observation, view.policy), view.observation, view.policy)
+    missing = way.reason if isinstance(way, InTheWay) else f"its check `{GUARD_NAME}` is not green, and says why"
+    until = instant_text(asked.at + ASKED_FOR)
+    words = f"PR #{asked.pull} is not merged yet: {missing}"
+    return f"{words}. It is merged at {asked.head_sha} once that has passed; until {until} that is waited for"
 
 
 def _not_merged(view: ReleaseView, record: ReleaseRecord, pull: int, came: list[ReleaseResult]) -> Blocked:

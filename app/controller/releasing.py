@@ -62,7 +62,7 @@ from app.domain.release_settling import (
     noted,
     settle,
 )
-from app.domain.release_standing import standing_of
+from app.domain.release_standing import ended_lately, standing_of
 from app.github.errors import GitHubError, NotFound
 from app.github.pace import PATIENCE_S
 from app.github.pulls import PullRefusal, PullRefused
@@ -74,7 +74,8 @@ MAX_TURNS = 6
 SECOND_LOOK = timedelta(seconds=5)
 AGAIN_WHILE_AUTHORIZED = timedelta(minutes=5)
 """A release that may be merged is looked at this often though nothing is told of it: a comment can be deleted, or a
-permission taken away, without an event of it reaching anybody.
+permission taken away, without an event of it reaching anybody. So is one whose word ended lately: a green that was sent
+before may arrive after the red.
 """
 FROZEN_AGAIN = timedelta(hours=1)
 MAX_RESULT_TRIES = 5
@@ -126,13 +127,15 @@ class Releasing:
         look = await self._guarding.look(view.repo, view.place.ground(view.policy))
         return await self._guarding.write(view.repo, [a for a in await self._answers(view, look) if _is_red(a)])
 
-    async def take_back(self, view: ReleaseView, number: int, node_id: str) -> bool:
+    async def take_back(self, view: ReleaseView, number: int, node_id: str | None) -> bool:
         """A merge that may be under way is not wanted any more: the guard red, the PR a draft, then the PR read (the
-        ownership protocol, R22). Returns whether it was merged. Raises GitHubError where that cannot be known.
+        ownership protocol, R22). `node_id` None: GitHub does not show it as a PR of this release any more, so it is
+        only read. Returns whether it was merged. Raises GitHubError where that cannot be known.
         """
         await self.show_red(view)
         try:
-            await view.repo.set_draft(node_id, True)
+            if node_id is not None:
+                await view.repo.set_draft(node_id, True)
         except GitHubError as refusal:
             # Not every plan has drafts, and a merged pull request is none any more: the guard is red all the same.
             log.warning("release not made a draft", release=view.branch, pull=number, answer=str(refusal))
@@ -213,7 +216,7 @@ class Releasing:
     def _in_time(self, view: ReleaseView) -> datetime | None:
         """When time alone may have changed something."""
         record = view.record
-        if record is None or not (record.standing or record.merges_open):
+        if record is None or not (record.standing or record.merges_open or ended_lately(record, view.now)):
             return None
         verdict = standing_of(record, view.observation, view.policy).verdict
         until = verdict.until if isinstance(verdict, Authorized | NotYet) else None
@@ -397,7 +400,9 @@ def spoken_of(view: ReleaseView) -> Spoken:
     left: tuple[GuardPull, ...] = ()
     if standing.pull is not None and record is not None:
         now, refs = standing.pull, Refs(standing.pull.head, standing.pull.base, True)
-        gone = {one.head_sha for one in record.standing if (one.pull, one.head_sha) != (now.number, now.head_sha)}
+        shows = (now.number, now.head_sha) if now.state == "OPEN" else None
+        said = (*record.standing, *ended_lately(record, seen.now))
+        gone = {one.head_sha for one in said if (one.pull, one.head_sha) != shows}
         left = tuple(GuardPull(now.number, refs, sha) for sha in sorted(gone))
     shown = view.standing
     return Spoken(

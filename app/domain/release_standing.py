@@ -1,14 +1,18 @@
 """Which PR is the release's now, whether its trunk brings anything, and whether its head is authorized."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Literal
 
 from app.domain.authorization import Authorized, Judgement, NotYet, judged
 from app.domain.policy import Policy
 from app.domain.release_observation import ReleaseObservation, ReleasePull
-from app.domain.release_record import ReleaseRecord
+from app.domain.release_record import Authorization, ReleaseRecord
 
 Difference = Literal["none", "some", "unknown"]
+
+LATELY = timedelta(hours=1)
+"""How long the commits of words that ended are still looked at: GitHub may carry out a write long after it was sent."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,17 @@ def release_pull(record: ReleaseRecord | None, observation: ReleaseObservation) 
     if recorded is not None and recorded in observation.open_pulls:
         return recorded
     return next(iter(observation.open_pulls), recorded)
+
+
+def ended_lately(record: ReleaseRecord, now: datetime) -> tuple[Authorization, ...]:
+    """Words that ended not long ago, and may have left a commit green that must not be. What was merged is no such
+    commit, nor one that its author spoke of anew.
+    """
+    return tuple(
+        a
+        for a in record.authorizations
+        if a.voided is not None and a.voided.why not in ("merged", "superseded") and now - a.voided.at < LATELY
+    )
 
 
 def difference(record: ReleaseRecord | None, observation: ReleaseObservation) -> Difference:

@@ -1,0 +1,76 @@
+"""Somebody with write access plays with heads, branches and late answers: nothing that is not authorized stays green,
+and nobody is told what is not so.
+"""
+
+import pytest
+from loop_world import REPO
+from release_world import INTO, POLICY, TRUNK, ReleaseWorld
+from test_release_door import Door, authorized, told
+
+
+def turn_green(world: ReleaseWorld, sha: str) -> None:
+    """A green of our App that was sent before, carried out now."""
+    token = world.emulator.installation_token(world.app, world.installation)
+    (run,) = world.guards(sha)
+    path = f"/repos/{REPO}/check-runs/{run['id']}"
+    body = {"status": "completed", "conclusion": "success"}
+    world.http.patch(path, json=body, headers={"Authorization": f"Bearer {token}"}).raise_for_status()
+
+
+async def test_a_green_that_comes_late_on_a_commit_that_was_left_does_not_stay(world: ReleaseWorld) -> None:
+    controller, _, sha = await authorized(world)
+    world.differ()
+    await world.settle(controller)
+    assert world.guard(sha) == "action_required"
+    # Nothing will tell of it: the release is looked at again by itself.
+    assert (await world.round(controller)).in_time is not None
+    turn_green(world, sha)
+    await world.round(controller)
+    assert world.guard(sha) == "action_required"
+    world.emulator.advance(3700)
+    assert (await world.round(controller)).in_time is None
+
+
+async def test_a_word_taken_back_before_the_new_head_was_seen_leaves_no_green_behind(world: ReleaseWorld) -> None:
+    controller, number, sha = await authorized(world)
+    world.differ()
+    assert await told(world.word(controller, "wanda", "revoke-release", number=number)) == "done"
+    await world.settle(controller)
+    assert world.guard(sha) == "action_required"
+
+
+@pytest.mark.parametrize("merged", [True, False])
+async def test_a_word_taken_back_on_an_older_pull_request_is_answered_by_the_merge_under_way(
+    world: ReleaseWorld, merged: bool
+) -> None:
+    world.policy(POLICY)
+    world.differ()
+    older = world.open_pull(TRUNK, INTO)
+    world.as_person("wanda", "PATCH", f"pulls/{older}", state="closed")
+    door = Door()
+    controller, number, _ = await authorized(world, door)
+    assert number != older
+    await told(world.word(controller, "wanda", "merge-release"))
+    if merged:
+        assert await door.go_through() == 200
+    answer = await told(world.word(controller, "wanda", "revoke-release", number=older))
+    assert answer == ("landed" if merged else "done")
+    assert world.pull(number)["draft"] is not merged
+
+
+async def test_nobody_is_told_that_it_is_merged_while_its_check_is_red(world: ReleaseWorld) -> None:
+    controller, number, sha = await authorized(world)
+    world.policy(POLICY + "  exclusive: true\n")
+    world.differ("newer")
+    await world.settle(controller)
+    sha = str(world.head(TRUNK))
+    await world.word(controller, "maya", "authorize-release", sha)
+    # Whoever brings the same commit there by another way makes it red.
+    world.branch("other", of=TRUNK)
+    world.open_pull("other", INTO)
+    await world.settle(controller)
+    assert world.guard(sha) == "failure"
+    done = await world.word(controller, "wanda", "merge-release", number=number)
+    assert "is not merged yet" in done.answer
+    assert "Agent Recovery / release" in done.answer
+    assert world.merges() == []
