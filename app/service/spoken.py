@@ -16,6 +16,7 @@ from app.domain.ticket_id import number_of
 from app.github.access import CHECK_NAME
 
 _LARGEST_ID = 10**18
+_YEARS = range(2000, 3000)
 _NOTHING: Mapping[str, object] = {}
 
 
@@ -105,7 +106,8 @@ def _moment(value: object) -> datetime | None:
         moment = datetime.fromisoformat(value)
     except ValueError:
         return None
-    return moment if moment.tzinfo is not None else None
+    # At either end of the calendar no more could be counted with it.
+    return moment if moment.tzinfo is not None and moment.year in _YEARS else None
 
 
 def _part(of: Mapping[str, object], name: str) -> Mapping[str, object]:

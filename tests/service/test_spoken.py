@@ -90,6 +90,8 @@ def test_on_a_pull_request_of_no_known_ticket_it_is_heard_all_the_same() -> None
         said(created_at="yesterday"),
         said(created_at="2026-11-30T12:00:00"),
         said(created_at=1764504000),
+        said(created_at="9999-12-31T23:59:59Z"),
+        said(created_at="0001-01-01T00:00:00+14:00"),
     ],
 )
 def test_no_word_of_a_persons(payload: dict[str, Any]) -> None:
