@@ -8,7 +8,7 @@ from pydantic import AwareDatetime
 
 from app.domain.model import Message
 from app.github.access import RepositoryAccess
-from app.github.errors import Forbidden
+from app.github.errors import Forbidden, NotFound
 from app.github.shapes import read
 from app.github.wire import Call
 
@@ -32,10 +32,13 @@ class HeadTimes(RepositoryAccess):
             if pushes:
                 newest = max(pushes, key=lambda push: push.timestamp)
                 moments.append(newest.timestamp if newest.after == sha else answer.date)
-        except Forbidden:
-            pass
-        answer = await self.session.get(_SUITES, self._at(sha=sha))
-        suites = read(_Suites, answer.body, Call("GET", _SUITES)).check_suites
+        except (Forbidden, NotFound):
+            pass  # not told to this App, or by this server
+        try:
+            answer = await self.session.get(_SUITES, self._at(sha=sha))
+            suites = read(_Suites, answer.body, Call("GET", _SUITES)).check_suites
+        except (Forbidden, NotFound):
+            suites = ()
         checked = [suite.created_at for suite in suites if suite.created_at is not None]
         # Of a commit that was pushed before, to another branch or to this one, only the list of pushes says when.
         return max((*moments, *sorted(checked)[:1]), default=None)

@@ -47,14 +47,19 @@ async def test_a_branch_that_goes_back_to_an_old_commit_has_it_as_head_only_sinc
     assert elsewhere >= back
 
 
-async def test_where_the_pushes_are_not_told_the_first_check_suite_counts(world: DeliveryWorld) -> None:
+@pytest.mark.parametrize("code", [403, 404])
+async def test_where_the_pushes_are_not_told_the_first_check_suite_counts(world: DeliveryWorld, code: int) -> None:
     first = await world.commit("topic", {"a": "1"}, of="release-1")
     known = await world.repository.head_since("topic", first)
     await later(world, 600)
     await world.emulated.control(
-        "POST", "/faults", kind="status", match={"path_regex": "/activity"}, times=9, code=403, body={"message": "No"}
+        "POST", "/faults", kind="status", match={"path_regex": "/activity"}, times=9, code=code, body={"message": "No"}
     )
     told = await world.repository.head_since("topic", first)
     assert known is not None
     assert told is not None
     assert abs(told - known) <= timedelta(seconds=2)
+    await world.emulated.control(
+        "POST", "/faults", kind="status", match={"path_regex": "/check-suites"}, times=9, code=code, body={}
+    )
+    assert await world.repository.head_since("topic", first) is None
