@@ -29,5 +29,9 @@ async def head_unknown(said: Said, ticket: TicketId, act: Actions) -> NoReturn:
 
 
 async def _present(said: Said, ticket: TicketId, act: Actions) -> str:
+    """Raises Refused where there is none."""
     brief = await act.brief(said.owner, said.name, ticket)
-    return brief.work.branch_head or "SHA"
+    if brief.work.branch_head is None:
+        remedy = f"an agent claims the ticket and pushes work first: `agent-recovery claim {ticket}`"
+        refuse(f"#{ticket} has no commit yet", remedy, Code.NOT_PUBLISHED)
+    return brief.work.branch_head

@@ -45,8 +45,8 @@ do not count. `release.authorizers` in the [policy](policy.md) says who may auth
 ## Which commit is meant
 
 `land`, `accept` and `authorize-release` are about one commit. `land` without one means the head that the PR had when
-the comment was written. Where the branch has moved since, nothing happens, and the answer holds the command for what is
-there now. `accept` and `authorize-release` want all 40 characters.
+the comment was written; on the Issue the commit has to be named. Where the branch has moved since, nothing happens, and
+the answer holds the command for what is there now. `accept` and `authorize-release` want all 40 characters.
 
 ## What is heard, and when
 

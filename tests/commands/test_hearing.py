@@ -66,8 +66,12 @@ async def test_an_issue_without_a_pull_request_or_a_ticket(world: SpokenWorld) -
     none = await world.say(service, plain, "/recovery hold")
     assert world.reactions(none) == ["eyes", "confused"]
     assert "nobody has claimed it" in world.answer(plain, none)
+    nothing = await world.say(service, plain, "/recovery land")
+    assert "has no commit yet. An agent claims the ticket and pushes work first: `agent-recovery claim 2`" in (
+        world.answer(plain, nothing)
+    )
     assert await world.say(service, plain, "This is about /recovery hold in general.")
-    assert len(world.comments(plain, "agent-recovery:answer")) == 2
+    assert len(world.comments(plain, "agent-recovery:answer")) == 3
 
 
 async def test_who_may_is_what_github_says_now(world: SpokenWorld) -> None:
