@@ -89,7 +89,7 @@ def _level(entry: str) -> Level | None:
 def listed(policy: ReleasePolicy) -> str:
     """Who may, in words of the policy's own syntax. A team is named without `@`: being told of is not being called."""
     if not policy.authorizers:
-        return "nobody may, because release.authorizers in .github/agent-recovery.yml is empty"
+        return "nobody, because release.authorizers in .github/agent-recovery.yml is empty"
     shown = ", ".join(_in_words(entry) for entry in policy.authorizers[:5])
     more = f" and {len(policy.authorizers) - 5} more" if len(policy.authorizers) > 5 else ""
     return f"{shown}{more}"

@@ -4,6 +4,7 @@ It is found again by its marker and our App, and edited in place; it shows, and 
 """
 
 from app.domain.authorization import Authorized, Live, NotYet, Unsure, Void
+from app.domain.authorizers import listed
 from app.domain.model import instant_text
 from app.domain.policy import Mode, Policy
 from app.domain.release_actions import ReportOnRelease, report_marker
@@ -44,7 +45,7 @@ def release_comment(
         f"| into | {inline(observation.into_name, _NAME_BYTES)} |",
         f"| head | `{head}` |",
         f"| guard | {GUARD_NAME}: {'green' if isinstance(verdict, Authorized) else 'red'} |",
-        f"| asked for | {policy.release.approvals} of {_who(policy)} |",
+        f"| asked for | {_asked_for(policy)} |",
     ]
     lines += _receipts(standing)
     lines += _begun_anew(record)
@@ -65,12 +66,9 @@ def _verdict(verdict: Authorized | NotYet) -> str:
     return f"**Authorized** for `{verdict.sha}` by {by}, until {instant_text(verdict.until)}."
 
 
-def _who(policy: Policy) -> str:
-    entries = policy.release.authorizers
-    if not entries:
-        return "nobody: `release.authorizers` is empty"
-    more = f" and {len(entries) - MOST_SHOWN} more" if len(entries) > MOST_SHOWN else ""
-    return ", ".join(inline(entry, _NAME_BYTES) for entry in entries[:MOST_SHOWN]) + more
+def _asked_for(policy: Policy) -> str:
+    who = inline(listed(policy.release), _REASON_BYTES)
+    return f"{policy.release.approvals} of: {who}" if policy.release.authorizers else who
 
 
 def _receipts(standing: ReleaseStanding) -> list[str]:

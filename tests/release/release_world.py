@@ -33,7 +33,7 @@ PERMISSIONS = {
     "pull_requests": "write",
     "issues": "write",
     "checks": "write",
-    "merge_queues": "write",
+    "merge_queues": "read",
     "members": "read",
 }
 EVENTS = [

@@ -93,7 +93,8 @@ def test_the_comment_says_who_authorized_what_until_when_and_does_not_change_by_
     told = release_comment(known, standing_of(known, observation(), FULL), observation(), FULL)
     assert told.startswith(release_marker(TRUNK))
     assert f"**Authorized** for `{HEAD}` by lead, until 2026-12-01T08:00:00Z." in told
-    assert "| asked for | 1 of permission:maintain |" in told
+    # In the words of the refusals and the guard.
+    assert "| asked for | 1 of: anybody with at least the role maintain |" in told
     later = observation(now=NOW + timedelta(hours=1))
     assert release_comment(known, standing_of(known, later, FULL), later, FULL) == told
 
