@@ -15,8 +15,9 @@ from app.controller.release_journal import ReleaseJournal
 from app.controller.release_looks import ReleaseLooks
 from app.controller.release_merging import ReleaseMerger
 from app.controller.release_rebuilding import BegunAnew, ReleaseRebuilding
+from app.controller.release_showing import spoken_of
 from app.controller.release_witnessing import ReleaseWitnessing
-from app.controller.releasing import Releasing, spoken_of
+from app.controller.releasing import Releasing
 from app.controller.standing_trunks import standing_trunks
 from app.controller.sweep_marks import SweepMarks
 from app.controller.turn import Ended

@@ -21,12 +21,12 @@ from app.controller.release_acting import ReleaseActor, permit_for
 from app.controller.release_guarding import GuardLook, ReleaseGuarding, Spoken
 from app.controller.release_journal import Noted, ReleaseJournal, is_ours_below
 from app.controller.release_looks import ReleaseLooks, ReleaseView
+from app.controller.release_showing import show_comment, spoken_of
 from app.controller.turn import AFTER_UNANSWERED, Again, Ended
 from app.domain import release_permits
 from app.domain.authorization import Authorized, NotYet
 from app.domain.keys import TrunkKey
 from app.domain.permits import due_at
-from app.domain.pull_class import Refs
 from app.domain.release_actions import (
     AdoptRelease,
     Dequeue,
@@ -45,11 +45,9 @@ from app.domain.release_actions import (
     report_marker,
     target_of,
 )
-from app.domain.release_comment import release_comment, release_marker
 from app.domain.release_decide import ReleaseSituation, decide
-from app.domain.release_external_id import witness
-from app.domain.release_frozen import HAVE_IT_BEGUN_ANEW, frozen_release_report
-from app.domain.release_guard import GuardAnswer, GuardPull
+from app.domain.release_frozen import frozen_release_report
+from app.domain.release_guard import GuardAnswer
 from app.domain.release_record import ReleasePermit, ReleaseRecord, begun
 from app.domain.release_settling import (
     Noted as OnlyNoted,
@@ -63,7 +61,7 @@ from app.domain.release_settling import (
     settle,
 )
 from app.domain.release_standing import ended_lately, standing_of
-from app.github.errors import GitHubError, NotFound
+from app.github.errors import GitHubError
 from app.github.pace import PATIENCE_S
 from app.github.pulls import PullRefusal, PullRefused
 from app.ledger.api import Undecided
@@ -204,7 +202,7 @@ class Releasing:
 
     async def _project(self, view: ReleaseView, plan: ReleasePlan, written: int, green: Sequence[GuardAnswer]) -> Ended:
         """The comment, and the guard where it is green; then when to look again."""
-        written += await self._comment(view)
+        written += await show_comment(view)
         if green and await self._is_current(view):
             written += await self._guarding.write(view.repo, green)
         if written or green:
@@ -226,26 +224,6 @@ class Releasing:
         """Whether the ledger stands where the view saw it."""
         head = await view.ledger.head(view.branch)
         return head == (view.standing.entry.sha if view.standing is not None else None)
-
-    async def _comment(self, view: ReleaseView) -> int:
-        record = view.record
-        if record is None or record.pull is None:
-            return 0
-        pull = view.observation.pull(record.pull)
-        marker = release_marker(record.branch)
-        ours = [c for c in pull.comments if c.body.startswith(marker)] if pull is not None else []
-        known = next((c for c in ours if c.id == record.comment_id), ours[0] if ours else None)
-        if pull is None or known is None:
-            return 0
-        standing = standing_of(record, view.observation, view.policy)
-        text = release_comment(record, standing, view.observation, view.policy)
-        if known.body.replace("\r\n", "\n").strip() == text.strip() and not known.edited_by_other:
-            return 0
-        try:
-            await view.repo.edit_comment(known.id, text)
-        except NotFound:
-            return 0
-        return 1
 
     async def _unguarded(self, view: ReleaseView, plan: ReleasePlan) -> int:
         """Writes whose own precondition guards them; returns how many were made."""
@@ -297,7 +275,7 @@ class Releasing:
         lingering = all(p.kind == "release_merge" and p.unanswered for p in action.permits)
         if lingering and not action.again and due is not None and view.now <= due:
             # A merge that may still come is only waited for: nobody else would do more.
-            written = await self._comment(view)
+            written = await show_comment(view)
             return Ended(due, f"a merge may still come; {written} shown")
         found = await self._actor.probe(view, action.permits)
         record = settle(_noted(view, plan), found)
@@ -381,37 +359,6 @@ class Releasing:
             written += 1
         again_at = view.now + (SECOND_LOOK if written else FROZEN_AGAIN)
         return Ended(again_at, f"frozen: {view.frozen.reason}")
-
-
-def spoken_of(view: ReleaseView) -> Spoken:
-    """What a look says of its release to the guard."""
-    seen, record = view.observation, view.record
-    if view.frozen is not None:
-        reason = NotYet(view.frozen.reason.rstrip("."), HAVE_IT_BEGUN_ANEW)
-        judged = {p.number: reason for p in seen.pulls}
-        # What the guard remembers of the ledger outlives it: with it the next service knows, whatever else was lost.
-        return Spoken(judged, view.witness, seen.trunk.sha if seen.trunk is not None else None)
-    standing = standing_of(record, seen, view.policy)
-    recorded = seen.pull(record.pull) if record is not None else None
-    brought = None
-    if recorded is not None and recorded.state != "MERGED":
-        refs = Refs(recorded.head, recorded.base, True)
-        brought = GuardPull(recorded.number, refs, recorded.head_sha, recorded.state == "OPEN", recorded=True)
-    left: tuple[GuardPull, ...] = ()
-    if standing.pull is not None and record is not None:
-        now, refs = standing.pull, Refs(standing.pull.head, standing.pull.base, True)
-        shows = (now.number, now.head_sha) if now.state == "OPEN" else None
-        said = (*record.standing, *ended_lately(record, seen.now))
-        gone = {one.head_sha for one in said if (one.pull, one.head_sha) != shows}
-        left = tuple(GuardPull(now.number, refs, sha) for sha in sorted(gone))
-    shown = view.standing
-    return Spoken(
-        judged={standing.pull.number: standing.verdict} if standing.pull is not None else {},
-        witness=witness(view.branch, shown.record.sequence, shown.entry.sha) if shown is not None else view.witness,
-        trunk=seen.trunk.sha if seen.trunk is not None else None,
-        recorded=brought,
-        left=left,
-    )
 
 
 def _is_red(answer: GuardAnswer) -> bool:
