@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from app.controller.release_looks import ReleaseLooks, ReleaseView
-from app.domain.merge_answer import Seen, meaning_of
+from app.domain.merge_answer import Meaning, Seen, meaning_of
 from app.domain.merge_next import ReadFirst, Reevaluate, TryAgain, after_answer
 from app.domain.release_actions import MergeRelease
 from app.domain.release_merge_next import InTheWay, is_green, may_merge
@@ -71,8 +71,8 @@ class ReleaseMerger:
                     return None
                 seen = Seen(now.merged, now.head_sha, now.base)
                 step = after_answer(answer, wanted_sha=action.head_sha, wanted_base=action.base, tries=tries, seen=seen)
-            if reply.status is None or reply.status >= 500:
-                # It may still come, whatever the PR shows: a later look settles it.
+            if reply.status is None or reply.status >= 500 or answer.meaning is Meaning.MERGED:
+                # It may still come, or GitHub says that it came and a reading shows it late: a later look settles it.
                 return UnknownRelease(permit)
             if isinstance(step, Reevaluate):
                 moved = now is None or now.head_sha != action.head_sha

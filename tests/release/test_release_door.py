@@ -3,6 +3,7 @@ word back is answered with the truth, and a merge that comes all the same is an 
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable
 
 import httpx
@@ -49,7 +50,30 @@ class Door(httpx.AsyncBaseTransport):
         await self._wire.aclose()
 
 
-async def authorized(world: ReleaseWorld, door: Door | None = None) -> tuple[Controller, int, str]:
+class Lagging(httpx.AsyncBaseTransport):
+    """The App's way to GitHub, where the first reading after a merge comes from a replica that has not heard of it."""
+
+    def __init__(self) -> None:
+        self._wire = httpx.AsyncHTTPTransport(verify=False)
+        self._merged = False
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        body = await request.aread()
+        answer = await self._wire.handle_async_request(request)
+        self._merged |= request.method == "PUT" and request.url.path.endswith("/merge") and answer.status_code == 200
+        if not (self._merged and b"PullNow" in body):
+            return answer
+        self._merged = False
+        whole = json.loads(await answer.aread())
+        whole["data"]["repository"]["pullRequest"] |= {"state": "OPEN", "mergedAt": None, "mergeCommit": None}
+        headers = {k: v for k, v in answer.headers.items() if k.lower() not in ("content-length", "content-encoding")}
+        return httpx.Response(200, headers=headers, json=whole)
+
+    async def aclose(self) -> None:
+        await self._wire.aclose()
+
+
+async def authorized(world: ReleaseWorld, door: httpx.AsyncBaseTransport | None = None) -> tuple[Controller, int, str]:
     """A release that a person authorized, its guard green: the controller, the number and the head."""
     world.policy(POLICY + "  expires: 10m\n")
     controller = world.controller(transport=door)
@@ -82,6 +106,18 @@ async def test_a_lost_answer_is_read_and_the_merge_noted_once(world: ReleaseWorl
     since = world.requested()
     await world.round(controller)
     assert world.writes(since) == []
+
+
+async def test_a_merge_that_shows_late_is_told_as_ours_and_never_as_refused(world: ReleaseWorld) -> None:
+    controller, number, _ = await authorized(world, Lagging())
+    comment = world.say("wanda", number, "/recovery merge-release")
+    heard = ("merge-release", "", number)
+    assert await told(world.carry_out(controller, comment, *heard)) == "unknown_outcome"
+    await world.settle(controller)
+    # It is heard again, because it is not over yet.
+    done = await world.carry_out(controller, comment, *heard)
+    assert done.answer.startswith(f"PR #{number} is merged at ")
+    assert (world.merges(), world.issues_of_app()) == ([number], [])
 
 
 async def test_a_merge_that_was_cut_off_is_sent_again_while_its_word_stands(world: ReleaseWorld) -> None:
