@@ -9,6 +9,7 @@ others, so nothing in them counts; neither does what follows a mail's signature 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -42,8 +43,10 @@ class Parsed:
 
 MOST_CHARACTERS = 70_000
 """GitHub takes comments of 65,536 characters."""
-LONGEST_PARAGRAPH = 16_000
+LONGEST_PARAGRAPH = 8_000
 """A paragraph in which a command counts: looking for links and spans takes time by the square of its length."""
+_ALL_PARAGRAPHS = LONGEST_PARAGRAPH**2
+"""The squares of the lengths of all that are looked into."""
 MOST_COMMANDS = 10
 """Of one comment. Every command costs requests to GitHub, and all are answered in one comment, which has a bound."""
 HELP = "help"
@@ -62,6 +65,7 @@ _NO_PLAIN_WORD = {"link_open": 1, "s_open": 1, "link_close": -1, "s_close": -1}
 """Around what is struck out, or is the name of a link."""
 
 
+@lru_cache(maxsize=64)
 def commands_in(text: str) -> Parsed:
     """Every command of a comment. Raises nothing, whatever the text. Takes a fraction of a second for the longest."""
     if len(text) > MOST_CHARACTERS or "/recovery" not in text:
@@ -109,12 +113,20 @@ def _as_text(lines: list[str], found: dict[int, re.Match[str]]) -> list[int]:
 
 def _shown(tokens: list[Token], env: dict[str, object], pattern: re.Pattern[str]) -> Iterator[int]:
     """The numbers in marks that stand in text, outside of any HTML that quotes or hides it."""
-    around = HtmlAround()
+    around, room = HtmlAround(), _ALL_PARAGRAPHS
     for token in tokens:
         if token.type == "html_block":
             around.html(token.content)
         elif token.type == "inline":
-            yield from _in_paragraph(token.content, env, pattern, around)
+            content = token.content
+            if not ("<" in content or "-->" in content or pattern.search(content)):
+                continue
+            if len(content) > LONGEST_PARAGRAPH or (room := room - len(content) ** 2) < 0:
+                # Nothing in it counts, but what it may open does for what follows.
+                around.html(content)
+                around.text(content)
+                continue
+            yield from _in_paragraph(content, env, pattern, around)
         elif token.type in _BEGIN:
             around.enter()
         elif token.type in _END:
@@ -122,8 +134,6 @@ def _shown(tokens: list[Token], env: dict[str, object], pattern: re.Pattern[str]
 
 
 def _in_paragraph(content: str, env: dict[str, object], pattern: re.Pattern[str], around: HtmlAround) -> Iterator[int]:
-    if len(content) > LONGEST_PARAGRAPH or not ("<" in content or "-->" in content or pattern.search(content)):
-        return
     children: list[Token] = []
     _MARKDOWN.inline.parse(content, _MARKDOWN, env, children)
     inside = 0

@@ -33,7 +33,7 @@ A first word like `42.docs-1` is about that child of the ticket: `/recovery unho
 - All commands of a comment are carried out in their order, the same one once. Where two contradict each other (hold and
   land, cancel and recover, approve and deny, two different commits) none of the comment's commands is.
 - A comment that says more than ten things is answered, and none of them is carried out. In a paragraph of more than
-  16,000 characters nothing counts: leave an empty line around a command.
+  8,000 characters nothing counts: leave an empty line around a command.
 - An edit never says anything: write a new comment.
 
 ## Who may say it

@@ -1,6 +1,7 @@
 """What in a comment is a command: the public cases, and every rule of the grammar with what looks like it."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,22 @@ def test_a_paragraph_that_would_take_long_to_read_holds_no_command() -> None:
     assert verbs("[" * LONGEST_PARAGRAPH + "\n/recovery land") == []
     assert verbs("a" * 60_000 + "\n\n/recovery land") == ["land"]
     assert verbs("/recovery land\n" * 100_000) == []
+    # What it opens is open for what follows, though nobody looked where its spans are.
+    assert verbs("a <del> " + "b " * LONGEST_PARAGRAPH + "\n\n/recovery land") == []
+    assert verbs("a <init> " + "b " * LONGEST_PARAGRAPH + "\n\n/recovery land") == ["land"]
+
+
+HARD = ("![", "[a](", "[", "*a_", "~~a", "<a ", "<!--", "`a``", "<http://", "\\[*", "&a")
+
+
+@pytest.mark.parametrize("piece", HARD)
+@pytest.mark.parametrize("length", [1_000, 4_000, LONGEST_PARAGRAPH])
+def test_the_worst_comment_is_read_soon(piece: str, length: int) -> None:
+    paragraph = piece * ((length - 100) // len(piece)) + "\n/recovery hold {}\n\n"
+    text = "".join(paragraph.format(number) for number in range(65_000 // length))
+    begun = time.process_time()
+    commands_in(text)
+    assert time.process_time() - begun < 2
 
 
 def test_a_comment_says_at_most_so_many_things() -> None:
