@@ -34,12 +34,13 @@ class ReleaseLeases:
 
     async def accounts(self, repo: Repository, policy: Policy, seen: ReleaseObservation) -> frozenset[str] | Unread:
         """Logins in lower case; Unread where a ledger could not be read, or where not every ticket is known."""
-        if seen.included_more or len(seen.included) > MOST_TICKETS:
+        numbers = sorted({*seen.named, *(one.number for one in seen.included)})
+        if seen.included_more or len(numbers) > MOST_TICKETS:
             return Unread("the release has more tickets than are read in one look")
         refs = LedgerRefs(policy.ledger.namespace)
         found: set[str] = set()
         try:
-            heads = await self._heads(repo, refs, [one.number for one in seen.included])
+            heads = await self._heads(repo, refs, numbers)
             onto = set(heads.included)
             for ticket, sha in heads.in_progress:
                 if not isinstance(ticket, Child) and (await self._of(repo, sha)).trunk == seen.branch:

@@ -131,6 +131,8 @@ class ReleaseObservation:
     included: tuple[Included, ...] = ()
     included_more: bool = False
     """There are more tickets than were read."""
+    named: tuple[int, ...] = ()
+    """The numbers of all tickets that the trunk brings: an Issue that was deleted or moved away hides nobody's work."""
     guard_runs: tuple[GuardRun, ...] = ()
     evidence: LandingEvidence | None = None
     """Of the release PR's head; read only where a merge is asked for."""

@@ -55,7 +55,7 @@ class ReleaseEvidences(ReleaseTickets):
         base_tip = seen.into.tip() if seen.into is not None else None
         released = _released(own, base)
         fresh = await self.unreleased(ahead, released, branch) if ahead is not None and released else ahead
-        included, more = await self.included_in(branch, fresh, seen.merged)
+        included, more, named = await self.included_in(branch, fresh, seen.merged)
         app = seen.viewer.login
         return ReleaseObservation(
             now=date,
@@ -72,6 +72,7 @@ class ReleaseEvidences(ReleaseTickets):
             pulls=tuple(sorted((node.pull(app) for node in own), key=lambda pull: -pull.number)),
             included=included,
             included_more=more,
+            named=named,
             guard_runs=await self._release_guard_runs(
                 [*(node.guarded() for node in own if node.state == "OPEN"), target]
             ),

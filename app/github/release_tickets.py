@@ -95,10 +95,12 @@ class ReleaseTickets(RepositoryAccess):
 
     async def included_in(
         self, branch: str, ahead: Ahead | None, merged: "Merged"
-    ) -> tuple[tuple[Included, ...], bool]:
-        """The tickets whose work is among the commits ahead, by their numbers, and whether there may be more."""
+    ) -> tuple[tuple[Included, ...], bool, tuple[int, ...]]:
+        """The tickets whose work is among the commits ahead, by their numbers, and whether there may be more; then all
+        numbers that are named as tickets there, whether an Issue stands or not.
+        """
         if ahead is None or not ahead.commits:
-            return (), False
+            return (), False, ()
         pulls: dict[int, int | None] = {}
         read_so_far = 0
         while True:
@@ -117,7 +119,7 @@ class ReleaseTickets(RepositoryAccess):
                 pulls.setdefault(ticket, None)
         titles = await self._issue_titles(sorted(pulls))
         found = tuple(Included(ticket, titles[ticket], pulls[ticket]) for ticket in sorted(titles))
-        return found, merged.page.has_next or not ahead.is_whole
+        return found, merged.page.has_next or not ahead.is_whole, tuple(sorted(pulls))
 
     async def _further_merged(self, branch: str, after: str | None) -> "Merged":
         variables = {"owner": self.owner, "name": self.name, "trunk": branch, "after": after}

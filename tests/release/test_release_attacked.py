@@ -2,6 +2,8 @@
 and nobody is told what is not so.
 """
 
+import json
+
 import pytest
 from loop_world import REPO
 from release_world import INTO, POLICY, TRUNK, ReleaseWorld
@@ -74,3 +76,27 @@ async def test_nobody_is_told_that_it_is_merged_while_its_check_is_red(world: Re
     assert "is not merged yet" in done.answer
     assert "Agent Recovery / release" in done.answer
     assert world.merges() == []
+
+
+async def test_an_issue_that_is_gone_hides_nobodys_work(world: ReleaseWorld) -> None:
+    """Who worked in the release and may authorize deletes the Issue, so that the release names its ticket no more."""
+    gone = 901
+    text = json.dumps({"lease": {"login": "Maya"}})
+    file = {"path": "record.json", "mode": "100644", "type": "blob", "content": text}
+    tree = world.as_person("wanda", "POST", "git/trees", tree=[file])["sha"]
+    made = world.as_person("wanda", "POST", "git/commits", message="Ledger", tree=tree, parents=[])["sha"]
+    world.as_person("wanda", "POST", "git/refs", ref=f"refs/agent-recovery/done/{gone}", sha=made)
+    world.branch(f"{gone}-work", of=TRUNK)
+    world.differ(branch=f"{gone}-work")
+    ticket = world.open_pull(f"{gone}-work", TRUNK)
+    world.as_person("wanda", "PUT", f"pulls/{ticket}/merge")
+    controller = world.controller()
+    await world.settle(controller)
+    number, sha = int(world.pull()["number"]), str(world.head(TRUNK))
+    done = await world.word(controller, "maya", "authorize-release", sha)
+    assert "held or started a lease in this release" in done.answer
+    await world.settle(controller)
+    assert world.guard(sha) == "action_required"
+    await world.word(controller, "milo", "authorize-release", sha)
+    await world.settle(controller)
+    assert (world.guard(sha), world.pull(number)["merged"]) == ("success", False)
