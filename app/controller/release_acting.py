@@ -121,8 +121,11 @@ class ReleaseActor:
             case ReportOnRelease(number=number):
                 return await self._comment(view, permit, number, report_text(action))
             case CreateIncident():
-                found = await self._number(view, permit)
-                return MadeRelease(permit, found or await view.repo.open_issue(action.title, action.body))
+                found = await self._number(view, permit) or await view.repo.open_issue(action.title, action.body)
+                if found is None:
+                    # The repository has no Issues: it is told where it happened.
+                    await self._comment(view, permit, action.number, action.body)
+                return MadeRelease(permit, found or action.number)
             case MergeRelease():
                 raise AssertionError("a merge has a way of its own")
 

@@ -167,7 +167,9 @@ class MergedRelease(Stored):
 
 
 class Incident(Stored):
-    """A merge that was not as authorized, and the Issue that tells of it, once that stands."""
+    """A merge that was not as authorized, and the Issue that tells of it, once that stands: the PR itself where the
+    repository has no Issues.
+    """
 
     pull: int
     head_sha: Sha

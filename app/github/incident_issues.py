@@ -7,31 +7,44 @@ from pydantic import Field
 
 from app.domain.model import Message, instant_text
 from app.github.access import RepositoryAccess
+from app.github.errors import NotFound
 from app.github.shapes import ObjectWithId, read
 from app.github.wire import Call
 
 _ISSUES = "/repos/{owner}/{repo}/issues"
+_SWITCHED_OFF = 410
 
 
 class IncidentIssues(RepositoryAccess):
     """Issues that our App opens."""
 
-    async def open_issue(self, title: str, body: str) -> int:
-        """Open an Issue and return its number. Raises Unanswered where it may stand now, Gone where the repository has
-        no Issues, and other GitHubErrors.
+    async def open_issue(self, title: str, body: str) -> int | None:
+        """Open an Issue and return its number; None where the repository's Issues are switched off. Raises Unanswered
+        where it may stand now, and other GitHubErrors.
 
         Done but not heard: `own_issues` shows it by its marker, at once or later. Two of us: both stand for a moment;
         the oldest is the one that counts. Lease gone: an incident is told whoever holds what.
         """
-        answer = await self.session.write("POST", _ISSUES, self._at(), {"title": title, "body": body})
+        try:
+            answer = await self.session.write("POST", _ISSUES, self._at(), {"title": title, "body": body})
+        except NotFound as missing:
+            if missing.status != _SWITCHED_OFF:
+                raise
+            return None
         return read(_Issue, answer.body, Call("POST", _ISSUES, writes=True)).number
 
     async def own_issues(self, markers: Collection[str], since: datetime) -> dict[str, int]:
         """The probe for `open_issue`: of each marker the oldest Issue that our App opened, touched since `since`, whose
-        text begins with it. One request for every hundred Issues touched since.
+        text begins with it; none where the repository's Issues are switched off. One request for every hundred Issues
+        touched since.
         """
         query = {"state": "all", "since": instant_text(since), "sort": "created", "direction": "asc"}
-        pages = await self.session.pages(_ISSUES, self._at(), query)
+        try:
+            pages = await self.session.pages(_ISSUES, self._at(), query)
+        except NotFound as missing:
+            if missing.status != _SWITCHED_OFF:
+                raise
+            return {}
         found: dict[str, int] = {}
         for page in pages:
             for issue in read(list[_Issue], page.body, Call("GET", _ISSUES)):

@@ -215,3 +215,30 @@ async def test_what_the_policy_lets_be_done(world: ReleaseWorld, policy: str | N
     assert merged.is_success
     await world.hear_events(controller)
     assert world.issues_of_app() == []
+
+
+async def test_where_a_repository_has_no_issues_an_incident_is_told_on_its_pull_request(world: ReleaseWorld) -> None:
+    controller = world.controller()
+    world.differ()
+    await world.hear_events(controller)
+    number = int(world.pull()["number"])
+    world.graphql("maya", _READY, id=world.pull(number)["node_id"])
+    off = {"path_regex": f"^/repos/{REPO}/issues$", "identity": "app:agent-recovery"}
+    world.emulator.fault(
+        "status", match=off, times=None, code=410, body={"message": "Issues are disabled for this repo"}
+    )
+    try:
+        world.as_person("boss", "PUT", f"pulls/{number}/merge")
+        await world.hear_events(controller)
+        sha = world.differ()
+        await world.hear_events(world.controller())
+        told = [c for c in world.ours(number) if "merged although it was not authorized" in c["body"]]
+        assert len(told) == 1
+        assert "boss" in told[0]["body"]
+        # What comes next is looked at all the same.
+        assert world.guard(sha) == "action_required"
+        assert world.pull()["number"] != number
+    finally:
+        world.emulator.clear_faults()
+    await world.settle(world.controller())
+    assert world.issues_of_app() == []
