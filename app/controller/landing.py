@@ -16,7 +16,7 @@ from app.controller.view import View
 from app.domain.branches import owner_of_branch
 from app.domain.keys import TicketKey
 from app.domain.landing_settled import Accepted, Merge, Moot
-from app.domain.merge_answer import Seen, meaning_of
+from app.domain.merge_answer import Meaning, Seen, meaning_of
 from app.domain.merge_next import (
     ByQueue,
     ByStack,
@@ -112,7 +112,8 @@ class Lander:
                     return Merge(permit, merged)
                 seen = Seen(now.merged, now.head_sha, now.base)
                 step = after_answer(answer, wanted_sha=target.head_sha, wanted_base=target.base, tries=tries, seen=seen)
-            if reply.status is None or reply.status >= 500 or (now is not None and now.merged):
+            heard_merged = answer.meaning is Meaning.MERGED or (now is not None and now.merged)
+            if reply.status is None or reply.status >= 500 or heard_merged:
                 # It may still come, whatever the PR shows, or it came and is not shown whole: a later look settles it.
                 return Unknown(permit)
             if not isinstance(step, TryAgain):

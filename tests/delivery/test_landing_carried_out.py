@@ -1,8 +1,10 @@
 """Landing by the loop: a ready ticket is merged, its Issue closed, its branch removed, its ledger moved."""
 
+import base64
 import json
 from pathlib import Path
 
+import httpx
 import pytest
 from landing_world import Landing, policy, rules
 from loop_world import LoopWorld
@@ -41,6 +43,50 @@ async def test_a_merge_that_was_done_and_answered_by_an_error_is_sent_once_and_f
     assert ticket.pull()["merged"] is {"merged": True}[expected["result"]]
     done = (ticket.issue(), ticket.place(), world.head(ticket.branch)) == (("closed", "completed"), "done", None)
     assert done is expected["post_steps_run"]
+
+
+class Lagging(httpx.AsyncBaseTransport):
+    """The App's way to GitHub, where the first reading after a merge comes from a replica that has not heard of it."""
+
+    def __init__(self) -> None:
+        self._wire = httpx.AsyncHTTPTransport(verify=False)
+        self._merged = False
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        body = await request.aread()
+        answer = await self._wire.handle_async_request(request)
+        self._merged |= request.method == "PUT" and request.url.path.endswith("/merge") and answer.status_code == 200
+        if not (self._merged and b"PullNow" in body):
+            return answer
+        self._merged = False
+        whole = json.loads(await answer.aread())
+        whole["data"]["repository"]["pullRequest"] |= {"state": "OPEN", "mergedAt": None, "mergeCommit": None}
+        headers = {k: v for k, v in answer.headers.items() if k.lower() not in ("content-length", "content-encoding")}
+        return httpx.Response(200, headers=headers, json=whole)
+
+    async def aclose(self) -> None:
+        await self._wire.aclose()
+
+
+async def test_a_merge_that_shows_late_is_no_refusal(world: LoopWorld) -> None:
+    ticket = await Landing.ready(world, controller=world.controller(transport=Lagging()))
+    since = world.requested()
+    await ticket.settle()
+    assert sum(write.startswith("PUT ") for write in world.writes(since)) == 1
+    record = await ticket.record()
+    assert (record.status, record.open, record.landing.incident) == ("landed", (), None)
+    # At no moment did its ledger say that GitHub had refused it.
+    at = world.get(f"git/matching-refs/agent-recovery/done/{world.ticket}")[0]["object"]["sha"]
+    states = set()
+    while at is not None:
+        commit = world.get(f"git/commits/{at}")
+        (blob,) = [
+            e["sha"] for e in world.get(f"git/trees/{commit['tree']['sha']}")["tree"] if e["path"] == "record.json"
+        ]
+        then = json.loads(base64.b64decode(world.get(f"git/blobs/{blob}")["content"]))
+        states |= {permit["state"] for permit in then["open"] if permit["kind"] == "merge"}
+        at = commit["parents"][0]["sha"] if commit["parents"] else None
+    assert states == {"fired", "unknown"}
 
 
 async def test_a_branch_that_a_person_brings_back_after_the_landing_stays(world: LoopWorld) -> None:
