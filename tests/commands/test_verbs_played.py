@@ -129,6 +129,9 @@ async def test_words_about_effects(world: SpokenWorld) -> None:
     world.role("maya", "maintain")
     for key in ("prod", "mail", "bill"):
         await _intend(at, key)
+    status = await at.does("status", "maya")
+    for key in ("prod", "mail", "bill"):
+        assert f"- Effect: {key} (deploy.production) is intended\n" in status
     await at.refused("approve prod")
     await at.refused("approve staging", "maya")
     await at.does("approve prod", "maya")

@@ -17,7 +17,10 @@ LINE_BYTES = 300
 class Status:
     name = "status"
     usage = "status"
-    help = "Shows holder, generation, status, next steps and blockers of a ticket; of a release, what the guard says."
+    help = (
+        "Shows holder, generation, status, next steps, blockers and unsettled effects of a ticket; of a release, what "
+        "the guard says."
+    )
     needs = ""
     permission = Permission.READ
     works_on = ANYWHERE
@@ -50,6 +53,14 @@ def _lines(brief: Brief) -> Iterator[str]:
     yield from _listed("Next", [step.text for step in brief.next_steps])
     yield from _listed("Waits for", brief.pending_validation)
     yield from _listed("Blocked by", brief.blockers)
+    yield from _listed("Effect", tuple(_effects(brief)))
+
+
+def _effects(brief: Brief) -> Iterator[str]:
+    """Those that are not settled, by the keys that are approved, denied or resolved."""
+    for finding in brief.findings:
+        for effect in finding.evidence.get("effects", ()):
+            yield f"{effect['key']} ({effect['kind']}) is {effect['state']}"
 
 
 def _listed(head: str, texts: Sequence[str]) -> Iterator[str]:
