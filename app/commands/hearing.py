@@ -200,15 +200,18 @@ class Hearing:
                 outcomes.append(_Outcome(command, Result.REFUSED, refusal(unknown(command.verb))))
                 continue
             said = _said(word, on, meant, command, number, head)
-            outcomes.append(await self._one(word, on, said, verb, role))
+            blocked = misplaced(verb, said, meant.reason) or _too_old(word, on, verb)
+            outcomes.append(await self._one(word, on, said, verb, role, blocked))
         return outcomes
 
     async def _meant(self, word: _Word, on: SaidOn) -> Meant:
         return Meant(ticket=word.click.shown.ticket) if word.click is not None else await self._places.meant(on)
 
-    async def _one(self, word: _Word, on: SaidOn, said: Said, verb: Verb, role: Role) -> _Outcome:
+    async def _one(
+        self, word: _Word, on: SaidOn, said: Said, verb: Verb, role: Role, blocked: Blocked | None
+    ) -> _Outcome:
         command = said.command
-        blocked = misplaced(verb, said) or _too_old(word, on, verb) or await self._out_of_date(word, on)
+        blocked = blocked or await self._out_of_date(word, on)
         if blocked is not None:
             return _Outcome(command, Result.REFUSED, refusal(blocked))
         needs = permission_on(verb, "ticket" if said.release is None else "release")

@@ -47,15 +47,17 @@ def unknown(name: str) -> Blocked:
     return Blocked(Code.USAGE, f"there is no command `/recovery {name}`", f"{meant}`/recovery help` shows all of them")
 
 
-def misplaced(verb: Verb, said: Said) -> Blocked | None:
-    """Why a verb cannot be said where it was said; None where it can."""
+def misplaced(verb: Verb, said: Said, neither: str = "") -> Blocked | None:
+    """Why a verb cannot be said where it was said; None where it can. `neither`: why that is no ticket and no release,
+    where it is none.
+    """
     here: frozenset[Place] = frozenset()
     here |= ON_TICKETS if said.ticket is not None else here
     here |= ON_RELEASES if said.release is not None else here
     if here & verb.works_on or verb.name == HELP:
         return None
     if not here:
-        neither = "this is neither a ticket of Agent Recovery nor the PR of a release"
+        neither = neither or "this is neither a ticket of Agent Recovery nor the PR of a release"
         return Blocked(
             Code.NOT_A_TICKET, neither, "say it on the Issue or PR of the ticket; `/recovery help` shows what there is"
         )

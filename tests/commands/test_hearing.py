@@ -225,7 +225,7 @@ async def test_a_comment_on_another_branch_of_the_ticket_is_not_about_it(world: 
     other = made.person_pull(f"{made.ticket}-another", "release-1")
     said = await world.say(service, other, "/recovery hold")
     assert world.reactions(said) == ["eyes", "confused"]
-    assert "neither a ticket" in world.answer(other, said)
+    assert "is no ticket's own pull request, and no release's" in world.answer(other, said)
     assert await made.record() == before
 
 

@@ -184,7 +184,8 @@ async def test_what_is_said_in_the_wrong_place(world: SpokenWorld) -> None:
     for text in (f"authorize-release {head}", "revoke-release", "merge-release"):
         assert "release PR" in await at.refused(text)
     other = at.made.person_pull("by-hand", "main")
-    assert "neither a ticket" in await at.refused("hold", on=other)
+    assert f"{other} is no ticket's own pull request, and no release's" in await at.refused("hold", on=other)
+    assert "`/recovery help`" in await at.refused("land", on=other)
 
 
 async def _intend(at: Stage, key: str) -> None:
