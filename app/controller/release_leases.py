@@ -2,22 +2,32 @@
 it once its work is on the trunk, and while it is in progress onto it.
 
 They are read from the ledgers' whole history, because a lease that ended is work all the same. A history never changes,
-so it is read once for each head. A name that somebody forged into it only keeps that account from being the only
-authorizer. Accepted loss: a ticket that was pruned (after the policy's `retention`) tells nobody any more.
+so it is read once for each head. Whoever may write could delete or replace such a ledger, and then authorize alone: so
+those of the tickets whose work is on the trunk have to be sound, and where one is not, nobody knows who worked. Who had
+one begun anew counts as having worked, because its history begins anew with it. Accepted loss: a ticket that was pruned
+(after the policy's `retention`) tells nobody any more, and that a ledger is gone shows only while the service's own
+table remembers it.
 """
 
 import json
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.controller.release_witnessing import ReleaseWitnessing
 from app.controller.view import Views
+from app.domain.children import listed
 from app.domain.policy import Policy
 from app.domain.refs import LedgerRefs
 from app.domain.release_observation import ReleaseObservation, Unread
 from app.domain.ticket_id import Child, TicketId
 from app.github.errors import GitHubError
+from app.github.refs import RefValue
 from app.github.repository import Repository
+from app.ledger.api import ApiLedger
+from app.ledger.reading import Damaged, Standing
+from app.ledger.witness import Current, judge
 
 MOST_PAGES = 50
 """Of a hundred commits each, for one ledger."""
@@ -28,8 +38,9 @@ _KEPT = 4096
 class ReleaseLeases:
     """Keeps what the history below a ledger's head told."""
 
-    def __init__(self, views: Views) -> None:
+    def __init__(self, views: Views, witnessing: ReleaseWitnessing) -> None:
         self._views = views
+        self._witnessing = witnessing
         self._known: OrderedDict[tuple[int, str], _Told] = OrderedDict()
 
     async def accounts(self, repo: Repository, policy: Policy, seen: ReleaseObservation) -> frozenset[str] | Unread:
@@ -52,9 +63,44 @@ class ReleaseLeases:
                 if logins is None:
                     return Unread(f"the ledger of ticket {ticket} in it is too long to be read in one look")
                 found |= logins
+            ledger = self._views.ledger_under(repo, policy)
+            for number in numbers:
+                sound = await self._sound(repo, ledger, number, heads.values)
+                if isinstance(sound, str):
+                    helps = "`/recovery recover` on it has it begun anew"
+                    return Unread(f"the ledger of ticket #{number} in it {sound}; {helps}")
+                found |= sound
         except GitHubError as silence:
             return Unread(f"the ledger of a ticket in it could not be read: {silence}")
         return frozenset(found)
+
+    async def _sound(
+        self, repo: Repository, ledger: ApiLedger, ticket: int, values: Sequence[RefValue]
+    ) -> frozenset[str] | str:
+        """Who had the ledger of a ticket, or of a child of it, begun anew; or what is wrong with one of them. `values`:
+        the refs that were just read. Costs a request or two for each ledger whose head is not known yet.
+        """
+        known = await self._witnessing.of_ticket(repo, ledger.refs, ticket)
+        names = (ledger.refs.active(ticket), ledger.refs.done(ticket))
+        seen = [value for value in values if value.name.startswith(names)]
+        if not seen:
+            return "is gone" if known else frozenset()
+        reading = await ledger.read(ticket, seen)
+        if not isinstance(reading, Standing):
+            wrong = reading.reason if isinstance(reading, Damaged) else None
+            return f"is not what it should be: {wrong}" if wrong is not None else "is gone" if known else frozenset()
+        verdict = judge(reading.entries, known, reading.earlier)
+        if not isinstance(verdict, Current):
+            return f"is not where it was: {verdict.reason}"
+        by = {reading.record.rebuilt.by.lower()} if reading.record.rebuilt is not None else set()
+        listed_ = {one.name for one in listed(reading.record)}
+        for name, child in (await ledger.children(reading)).items():
+            if name not in listed_:
+                continue
+            if not isinstance(child, Standing):
+                return f"lists the child {name}, whose own is gone or not what it should be"
+            by |= {child.record.rebuilt.by.lower()} if child.record.rebuilt is not None else set()
+        return frozenset(by)
 
     async def _heads(self, repo: Repository, refs: LedgerRefs, included: list[int]) -> "_Heads":
         """The heads of the ledgers in progress, and of those of these tickets and their children that ended, in one
@@ -64,7 +110,8 @@ class ReleaseLeases:
         own = [(ticket, value) for value in values if (ticket := refs.ticket_of(value.name)) is not None]
         active = [(ticket, value.sha) for ticket, value in own if value.name.startswith(refs.active_prefix)]
         ended = [(ticket, value.sha) for ticket, value in own if not value.name.startswith(refs.active_prefix)]
-        return _Heads(tuple(included), tuple(active), tuple(e for e in ended if _parent(e[0]) in included))
+        of_included = tuple(e for e in ended if _parent(e[0]) in included)
+        return _Heads(tuple(included), tuple(active), of_included, tuple(values))
 
     async def _of(self, repo: Repository, sha: str) -> "_Told":
         known = self._known.get((repo.id, sha))
@@ -106,6 +153,7 @@ class _Heads:
     included: tuple[int, ...]
     in_progress: tuple[tuple[TicketId, str], ...]
     of_included: tuple[tuple[TicketId, str], ...]
+    values: tuple[RefValue, ...]
 
 
 def _parent(ticket: TicketId) -> int:

@@ -109,7 +109,7 @@ class ReleaseLooks:
         self._keys = keys
         self._witnessing = witnessing
         self._marks = marks
-        self._leases = ReleaseLeases(views)
+        self._leases = ReleaseLeases(views, witnessing)
         self._cache = ReleaseCache()
         self._ledgers: OrderedDict[tuple[int, str], ReleaseLedger] = OrderedDict()
 

@@ -9,10 +9,12 @@ time.
 from collections.abc import Iterable, Iterator
 
 from app.controller.witnesses import LedgerPoint, Witnesses
+from app.domain.refs import LedgerRefs
 from app.domain.release_external_id import of_branch
 from app.domain.release_frozen import edge_damaged, edge_moved
 from app.domain.release_observation import GuardRun
 from app.domain.report import Frozen
+from app.domain.ticket_id import TicketId
 from app.github.repository import Repository
 from app.ledger.reading import Damaged
 from app.ledger.releases import ReleaseLedger, ReleaseLedgerStanding, ReleaseReading
@@ -66,6 +68,13 @@ class ReleaseWitnessing:
         highest = await self._witnesses.highest(repo.id, ledger.refs.release(branch))
         table = [Witness("the service's own table", highest.sequence, 0, highest.commit)] if highest else []
         return [*table, *_told_by_runs(branch, runs)]
+
+    async def of_ticket(self, repo: Repository, refs: LedgerRefs, ticket: TicketId) -> list[Witness]:
+        """What the service's own table remembers of the ledger of a ticket in a release."""
+        highest = await self._witnesses.highest(repo.id, refs.active(ticket))
+        if highest is None:
+            return []
+        return [Witness("the service's own table", highest.sequence, highest.generation, highest.commit)]
 
     async def saw(self, repo: Repository, ledger: ReleaseLedger, standing: ReleaseLedgerStanding) -> None:
         """Raise the table's witness to what was seen, or written."""

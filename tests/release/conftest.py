@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from served import Served
 
 # For the worlds that the tests share.
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "controller")]
+sys.path[:0] = [
+    str(Path(__file__).parent),
+    *(str(Path(__file__).parents[1] / name) for name in ("controller", "delivery")),
+]
 
 
 @pytest.fixture(scope="module")
