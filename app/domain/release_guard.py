@@ -23,6 +23,8 @@ from app.domain.untrusted import inline
 
 GUARD_NAME = "Agent Recovery / release"
 """The name of the check-run, which a ruleset requires from our App."""
+MOST_WITNESSES = 5
+"""In one external id, which GitHub may not take in any length: 255 characters hold these."""
 _NAMED = 20
 _REASON_BYTES = 600
 
@@ -195,15 +197,17 @@ def _authorized(releases: Sequence[GuardPull], judged: Mapping[int, Authorized |
             f"{inline(pull.refs.base, 250)}, authorized by {by} until {instant_text(found.until)}."
         )
     more = "A new commit, another base, or a word taken back ends that."
-    return GuardVerdict("success", "Authorized for this commit", "\n\n".join([*told, more]))
+    return GuardVerdict("success", "Authorized for this commit", "\n\n".join([*told[:_NAMED], more]))
 
 
 def _external_id(head: GuardedHead, ground: Ground, witnesses: Mapping[str, ReleaseWitness]) -> str:
     branches = sorted({p.refs.head for p in head.pulls or () if _is_release(p, ground)})
     if not branches:
         return NOT_A_RELEASE
-    known = [str(witnesses[branch]) for branch in branches if branch in witnesses]
-    return " ".join(known) or UNBORN
+    known = [witnesses[branch] for branch in branches if branch in witnesses]
+    # Whoever may push can bring many branches to one commit: those whose ledgers came furthest are kept.
+    kept = sorted(known, key=lambda one: -one.sequence)[:MOST_WITNESSES]
+    return " ".join(str(one) for one in known if one in kept) or UNBORN
 
 
 def _shows(run: GuardRun, verdict: GuardVerdict, external_id: str) -> bool:

@@ -42,6 +42,17 @@ async def test_a_word_taken_back_before_the_new_head_was_seen_leaves_no_green_be
     assert world.guard(sha) == "action_required"
 
 
+async def test_no_green_stands_because_github_refuses_the_words_of_the_red(world: ReleaseWorld) -> None:
+    controller, number, sha = await authorized(world)
+    patch = {"method": "PATCH", "path_regex": "/check-runs/"}
+    world.emulator.fault("status", match=patch, code=422, body={"message": "Validation Failed"})
+    await world.word(controller, "wanda", "revoke-release", number=number)
+    assert world.guard(sha) == "action_required"
+    await world.settle(controller)
+    (run,) = world.guards(sha)
+    assert run["output"]["title"] == "Not authorized"
+
+
 @pytest.mark.parametrize("merged", [True, False])
 async def test_a_word_taken_back_on_an_older_pull_request_is_answered_by_the_merge_under_way(
     world: ReleaseWorld, merged: bool

@@ -220,3 +220,14 @@ def test_hostile_names_and_words_have_no_effect_in_the_guards_text() -> None:
     assert "<!--" not in told
     assert "http://" not in told
     assert "@all" not in told
+
+
+def test_however_many_releases_stand_on_a_commit_its_external_id_is_one_that_github_takes() -> None:
+    names = [f"release-{n}" for n in range(30)]
+    pulls = tuple(release(100 + n, name) for n, name in enumerate(names))
+    seen = {name: witness(name, 999_999_999 - n, "c" * 40) for n, name in enumerate(reversed(names))}
+    found = answer(GuardedHead(HEAD, pulls), GROUND, OPEN, {}, seen)
+    assert found is not None
+    assert len(found.external_id) <= 255
+    # Those that came furthest are remembered: many young ones push none of them out.
+    assert {one.digest for one in witnesses_in(found.external_id)} == {digest_of_branch(name) for name in names[-5:]}
