@@ -4,6 +4,7 @@ guard, and people with roles. The loop runs through its own pokes, and events ta
 
 import secrets
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,16 @@ class ReleaseWorld(LoopWorld):
 
     # ---- what GitHub shows
 
+    def every(self, path: str) -> list[dict[str, Any]]:
+        """All pages of a list; the path has its query."""
+        found: list[dict[str, Any]] = []
+        for page in count(1):
+            some = self.get(f"{path}&page={page}")
+            found += some
+            if len(some) < 100:
+                break
+        return found
+
     def pulls(self, state: str = "all", *, head: str = TRUNK) -> list[dict[str, Any]]:
         """The pull requests of a trunk, oldest first."""
         found: list[dict[str, Any]] = self.get(f"pulls?state={state}&head=acme:{head}")
@@ -186,17 +197,17 @@ class ReleaseWorld(LoopWorld):
 
     def merges(self) -> list[int]:
         """The numbers of all merged pull requests into the base of releases."""
-        found = self.get(f"pulls?state=closed&base={INTO}")
+        found = self.every(f"pulls?state=closed&base={INTO}")
         return sorted(int(pull["number"]) for pull in found if pull["merged_at"] is not None)
 
     def ours(self, number: int) -> list[dict[str, Any]]:
         """Our App's comments on an Issue or pull request, oldest first."""
-        found = self.get(f"issues/{number}/comments")
+        found = self.every(f"issues/{number}/comments?")
         return [c for c in found if c["user"]["login"] == self.app["bot_login"]]
 
     def issues_of_app(self) -> list[dict[str, Any]]:
         """The Issues that our App made."""
-        found = self.get("issues?state=all")
+        found = self.every("issues?state=all")
         return [i for i in found if i["user"]["login"] == self.app["bot_login"] and "pull_request" not in i]
 
     def release_refs(self) -> list[str]:
