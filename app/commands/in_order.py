@@ -8,13 +8,13 @@ cannot be carried out now, or that of another process which died, comes after th
 import asyncio
 import time
 from collections.abc import Set
-from functools import lru_cache
 
+from app.commands.buttons import click_of
 from app.commands.grammar import commands_in
 from app.commands.registry import find
-from app.commands.verb import Permission
+from app.commands.verb import Permission, Verb
 from app.controller.words import Kept, WordStore
-from app.domain.keys import WordKey
+from app.domain.keys import WordKey, parse_key
 
 MOST_S = 10.0
 """Without any word before being over."""
@@ -31,7 +31,7 @@ class InOrder:
         """Until nothing is under way that was said before it, by its author or on its Issue or PR; not for ever.
         `settled`: words of which no more than their answer is open.
         """
-        if not _changes(kept.text):
+        if not _changes(kept):
             return
         until, left = 0.0, 0
         while (count := await self._under_way(str(key), settled)) > 0:
@@ -43,12 +43,17 @@ class InOrder:
 
     async def _under_way(self, key: str, settled: Set[str]) -> int:
         before = await self._words.before(key)
-        return sum(one.key not in settled and _changes(one.text) for one in before)
+        return sum(one.key not in settled and _changes(one) for one in before)
 
 
-@lru_cache(maxsize=64)
-def _changes(text: str) -> bool:
-    """Whether a word with this text may change anything. A click has no command in its text."""
-    commands = commands_in(text).commands
-    verbs = [find(command.verb) for command in commands]
-    return not commands or any(verb is not None and verb.permission is not Permission.READ for verb in verbs)
+def _changes(kept: Kept) -> bool:
+    """Whether a word may change anything, by its text alone."""
+    return any(verb is not None and verb.permission is not Permission.READ for verb in _verbs(kept))
+
+
+def _verbs(kept: Kept) -> list[Verb | None]:
+    key = parse_key(kept.key)
+    if isinstance(key, WordKey) and key.comment_id is None:
+        click = click_of(key, kept)
+        return [click.verb] if click is not None else []
+    return [find(command.verb) for command in commands_in(kept.text).commands]

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, or_, select, update
 
 from app.controller.database import Database, insert_into
-from app.controller.tables import heard_until, speakers, swept, words
+from app.controller.tables import heard_until, pokes, speakers, swept, words
 
 COMMAND = "/recovery"
 LONGEST = 65_536
@@ -85,8 +85,8 @@ class WordStore:
         return await self._database.run(_over, tuple(keys))
 
     async def before(self, key: str) -> tuple[Kept, ...]:
-        """What its author said before it in the repository, and anybody on the same Issue or PR, that is not over; in
-        the order in which it was said.
+        """What its author said before it in the repository, and anybody on the same Issue or PR, that is not over
+        and still to be run; in the order in which it was said.
         """
         return await self._database.run(_before, key)
 
@@ -168,6 +168,8 @@ def _before_one(connection: Connection, key: str) -> tuple[Kept, ...]:
     query = select(words).where(
         words.c.created_at <= this.created_at,
         words.c.state.not_in(OVER),
+        # Of what is gone, or of a repository that is not reached any more, nothing is run.
+        words.c.key.in_(select(pokes.c.key)),
         or_(words.c.author_id == this.author_id, words.c.number == this.number),
         words.c.key.startswith(f"{repository}!", autoescape=True),
     )

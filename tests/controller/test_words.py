@@ -160,3 +160,9 @@ async def test_what_was_said_before_by_its_author_or_in_its_place(store: PokeSto
     await words.end(said[0].key)
     assert [kept.key for kept in await words.before(said[6].key)] == [said[1].key, said[3].key, said[5].key]
     assert await words.before("octo-org/demo!comment-999") == ()
+    # One that the loop gave up, because there is nothing any more where it was said.
+    dropped = [await store.take("w", First.WORDS) for _ in said]
+    for poke in dropped:
+        if poke is not None and poke.key == said[1].key:
+            await store.settle(poke, None)
+    assert [kept.key for kept in await words.before(said[6].key)] == [said[3].key, said[5].key]
