@@ -4,6 +4,8 @@ Projections: rewritten when they differ, never read as authority. What if it hap
 compares again. What if two of us do it: both write the same.
 """
 
+import structlog
+
 from app.controller.release_guarding import Spoken
 from app.controller.release_looks import ReleaseView
 from app.domain.authorization import NotYet
@@ -13,7 +15,12 @@ from app.domain.release_external_id import witness
 from app.domain.release_frozen import HAVE_IT_BEGUN_ANEW
 from app.domain.release_guard import GuardPull
 from app.domain.release_standing import ended_lately, standing_of
-from app.github.errors import NotFound
+from app.github.errors import GitHubError, NotFound
+
+MOST_LEFT = 10
+"""Former heads of a release that are looked at while its ledger cannot be trusted."""
+
+log = structlog.get_logger()
 
 
 async def show_comment(view: ReleaseView) -> int:
@@ -69,3 +76,21 @@ def spoken_of(view: ReleaseView) -> Spoken:
         recorded=brought,
         left=left,
     )
+
+
+async def left_behind(view: ReleaseView) -> tuple[GuardPull, ...]:
+    """Commits that the branch of a release had before: while its ledger cannot be trusted, nobody knows which of them
+    it once let pass. What was merged is not among them. One request.
+    """
+    seen = view.observation
+    pull = next(iter(seen.pulls), None)
+    if pull is None:
+        return ()
+    try:
+        heads = await view.repo.heads_of(view.branch)
+    except GitHubError as silence:
+        log.warning("former heads not known", release=view.branch, answer=str(silence))
+        return ()
+    merged = {one.head_sha for one in seen.pulls if one.state == "MERGED"}
+    refs = Refs(view.branch, seen.into_name, True)
+    return tuple(GuardPull(pull.number, refs, sha) for sha in heads[:MOST_LEFT] if sha not in merged)

@@ -21,7 +21,7 @@ from app.controller.release_acting import ReleaseActor, permit_for
 from app.controller.release_guarding import GuardLook, ReleaseGuarding, Spoken
 from app.controller.release_journal import Noted, ReleaseJournal, is_ours_below
 from app.controller.release_looks import ReleaseLooks, ReleaseView
-from app.controller.release_showing import show_comment, spoken_of
+from app.controller.release_showing import left_behind, show_comment, spoken_of
 from app.controller.turn import AFTER_UNANSWERED, Again, Ended
 from app.domain import release_permits
 from app.domain.authorization import Authorized, NotYet
@@ -346,7 +346,10 @@ class Releasing:
             other = await self._looks.look(view.place, branch)
             return Spoken() if isinstance(other, str) else spoken_of(other)
 
-        return await self._guarding.of_release(view.repo, look, view.branch, spoken_of(view), ground, view.policy, also)
+        spoken = spoken_of(view)
+        if view.frozen is not None:
+            spoken = replace(spoken, left=await left_behind(view))
+        return await self._guarding.of_release(view.repo, look, view.branch, spoken, ground, view.policy, also)
 
     async def _frozen(self, view: ReleaseView) -> Ended:
         """Nothing is decided from a ledger that cannot be trusted: the guard is red, and people are told once."""

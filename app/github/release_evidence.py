@@ -83,12 +83,21 @@ class ReleaseEvidences(ReleaseTickets):
         """Who brought this commit to the branch as its head: by a push, a merge, or when it was made. None where
         GitHub's list of activities does not say, or its account is gone. One request.
         """
-        query: dict[str, str | int] = {"ref": f"refs/heads/{branch}", "per_page": _PAGE}
-        answer = await self.session.get(_ACTIVITY, self._at(), query)
-        for one in read(list[_Activity], answer.body, Call("GET", _ACTIVITY)):
-            if one.after == head_sha and one.ref == f"refs/heads/{branch}":
+        for one in await self._activities(branch):
+            if one.after == head_sha:
                 return Account(one.actor.login, one.actor.id, one.actor.type) if one.actor is not None else None
         return None
+
+    async def heads_of(self, branch: str) -> tuple[str, ...]:
+        """The heads that a branch had, the newest first, as far as GitHub's list of activities tells. One request."""
+        moves = [sha for one in await self._activities(branch) for sha in (one.after, one.before)]
+        return tuple(dict.fromkeys(sha for sha in moves if sha.strip("0")))
+
+    async def _activities(self, branch: str) -> list["_Activity"]:
+        query: dict[str, str | int] = {"ref": f"refs/heads/{branch}", "per_page": _PAGE}
+        answer = await self.session.get(_ACTIVITY, self._at(), query)
+        found = read(list[_Activity], answer.body, Call("GET", _ACTIVITY))
+        return [one for one in found if one.ref == f"refs/heads/{branch}"]
 
     async def _pulls_from(self, branch: str) -> list["_Listed"]:
         """All pull requests from the trunk, whatever their base, the one that changed last first."""
@@ -175,5 +184,6 @@ class _ActivityActor(Message):
 
 class _Activity(Message):
     ref: str
+    before: str = ""
     after: str
     actor: _ActivityActor | None = None

@@ -42,6 +42,18 @@ async def test_a_word_taken_back_before_the_new_head_was_seen_leaves_no_green_be
     assert world.guard(sha) == "action_required"
 
 
+async def test_no_green_is_left_where_the_ledger_goes_together_with_the_head(world: ReleaseWorld) -> None:
+    controller, _, sha = await authorized(world)
+    (ledger,) = world.release_refs()
+    world.differ()
+    world.as_person("wanda", "DELETE", f"git/{ledger}")
+    await world.settle(controller)
+    assert world.guard(sha) == "action_required"
+    since = world.requested()
+    await world.round(controller)
+    assert world.writes(since) == []
+
+
 async def test_no_green_stands_because_github_refuses_the_words_of_the_red(world: ReleaseWorld) -> None:
     controller, number, sha = await authorized(world)
     patch = {"method": "PATCH", "path_regex": "/check-runs/"}
