@@ -18,7 +18,7 @@ from app.commands.answers import Answers, Result
 from app.commands.asking import Asked, Doing, not_permitted
 from app.commands.buttons import Click, click_of, out_of_date
 from app.commands.flood import WITHIN, Admitted, Flood
-from app.commands.grammar import Command, commands_in
+from app.commands.grammar import MOST_COMMANDS, Command, commands_in
 from app.commands.in_order import InOrder
 from app.commands.lost_words import HEARD_FOR, LostWords
 from app.commands.registry import find, misplaced, unknown
@@ -178,7 +178,7 @@ class Hearing:
 
     async def _over(self, word: _Word | None, key: WordKey, reason: str) -> Ended:
         await self._words.end(str(key))
-        said = [command.verb for command, _ in word.commands] if word is not None else []
+        said = [command.verb for command, _ in word.commands[:MOST_COMMANDS]] if word is not None else []
         log.info("word over", key=str(key), said=said, reason=reason)
         return Ended(None, reason)
 
