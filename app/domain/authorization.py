@@ -164,10 +164,11 @@ def _of_this(receipt: Authorization, o: ReleaseObservation, policy: Policy, now:
         return Void(receipt, "merged", f"PR #{receipt.pull} was merged", "nothing is left to authorize there")
     if receipt.base != pull.base or receipt.base != o.into_name:
         return Void(receipt, "changed_base", "it was said of another base than the PR has now", _ANEW)
-    if receipt.head_sha != pull.head_sha:
+    at_trunk = o.trunk is not None and o.trunk.sha == receipt.head_sha
+    if receipt.head_sha != pull.head_sha and not at_trunk:
         return Void(receipt, "new_head", f"it was said of {receipt.head_sha}, and the head is another one now", _ANEW)
     # GitHub's PR follows a push a moment later, and the two may have been read on both sides of one.
-    if o.trunk is None or o.trunk.sha != receipt.head_sha:
+    if receipt.head_sha != pull.head_sha or not at_trunk:
         return Unsure(receipt, "the release branch and its PR do not show the same head", now + HEAD_AGAIN)
     return None
 

@@ -133,6 +133,7 @@ UNREAD: list[tuple[str, dict[str, Any], Policy]] = [
     ("the team", {"teams": {("acme/release", 1): Unread("500")}}, policy(authorizers=["@acme/release"])),
     ("the last pusher", {}, policy(not_last_pusher=True)),
     ("the branch is ahead of its PR", {"trunk": Tip(TRUNK, OTHER, None)}, FULL),
+    ("the PR shows an older head than its branch", {"pulls": (pull(head_sha=OTHER),)}, FULL),
     ("the branch does not show", {"trunk": None}, FULL),
 ]
 
