@@ -79,7 +79,7 @@ async def examine(parts: Parts, owner: str, name: str, *, fix: bool = False) -> 
         _told_of_installation(installed),
         told_of_permissions(installed.permissions, policy, fix),
         told_of_events(installed.events, policy, queue),
-        _told_of_policy(in_force),
+        _told_of_policy(in_force, repo),
         Told("release-guard", *_told_of_guard(guard)),
         *(Told("release-guard", Health.ADVISORY, note) for note in guard.notes),
         _told_of_giving(guard, silent, into),
@@ -118,7 +118,7 @@ def _told_of_installation(installed: Installed) -> Told:
     return Told("installation", Health.FINE, f"the App is installed on {installed.account}")
 
 
-def _told_of_policy(in_force: InForce) -> Told:
+def _told_of_policy(in_force: InForce, repo: Repository) -> Told:
     if in_force.reading.policy is not None and not in_force.problems:
         mode = in_force.reading.policy.mode
         return Told("policy", Health.FINE, f"{PATH} says mode {mode}")
@@ -126,7 +126,8 @@ def _told_of_policy(in_force: InForce) -> Told:
         first = in_force.problems[0]
         words = f"{PATH}, line {first.line}: {first.message}"
         return Told("policy", Health.MEND, words, first.remedy)
-    return Told("policy", Health.MEND, f"there is no {PATH}", "`agent-recovery init --repo OWNER/NAME` proposes one")
+    remedy = f"`agent-recovery init --repo {repo.full_name}` proposes one"
+    return Told("policy", Health.MEND, f"there is no {PATH}", remedy)
 
 
 def _told_of_guard(guard: Judged) -> tuple[Health, str, str | None]:

@@ -104,6 +104,12 @@ async def test_a_release_that_nothing_guards(world: LoopWorld, operator: Operato
     assert "The release check on main is advisory." in said.out.splitlines()
 
 
+async def test_a_repository_without_a_policy_is_told_how_it_gets_one(world: LoopWorld, operator: Operator) -> None:
+    world.emulator.commit(REPO, {".github/agent-recovery.yml": None}, branch="main")
+    found = of(await seen(operator, 5), "policy")
+    assert (found["state"], found["remedy"]) == ("to mend", f"`agent-recovery init --repo {REPO}` proposes one")
+
+
 async def test_a_release_that_a_ruleset_guards(world: LoopWorld, operator: Operator) -> None:
     ruleset(world, app=world.app["id"])
     told = await seen(operator, 0)
