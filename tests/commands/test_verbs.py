@@ -43,6 +43,10 @@ LEASE = Lease(
     granted_at=NOW - timedelta(hours=1),
     expires_at=NOW + timedelta(minutes=5),
 )
+EFFECTS = (
+    Effect(key="deploy", kind="deploy.production", state="intended", generation=3, nonce="n"),
+    Effect(key="mail", kind="email", state="unknown", generation=3, nonce="n"),
+)
 RECORD = Record(
     ticket=42,
     sequence=9,
@@ -52,10 +56,7 @@ RECORD = Record(
     work=RecordedWork(branch="ticket/42", trunk="release-1", base_sha="b" * 40),
     published=Published(sha=S, generation=3, nonce="n"),
     projections=Projections(pr_number=7),
-    effects=(
-        Effect(key="deploy", kind="deploy.production", state="intended", generation=3, nonce="n"),
-        Effect(key="mail", kind="email", state="unknown", generation=3, nonce="n"),
-    ),
+    effects=EFFECTS,
 )
 PULL = Pull(7, "PR_7", "OPEN", False, "Apples", "", "ticket/42", S, "release-1", "acme/shop")
 SEEN = Observation(NOW, 1, "acme", "shop", "main", None, Issue(42, "Apples", "", "OPEN", "ann"), pulls=(PULL,))
@@ -312,6 +313,23 @@ async def test_a_word_about_an_effect(text: str, key: str, state: str) -> None:
     before = port.record
     assert (await carry_out(said(f"/recovery {text}"), port)) == answered
     assert port.record == before
+
+
+@pytest.mark.parametrize(("text", "since"), [("approve deploy", "intended_at"), ("resolve mail done", "settled_at")])
+async def test_a_word_is_about_the_effect_as_it_was_when_it_was_said(text: str, since: str) -> None:
+    def effects(moment: datetime) -> Port:
+        return Port(RECORD.model_copy(update={"effects": tuple(e.model_copy(update={since: moment}) for e in EFFECTS)}))
+
+    later = effects(NOW + timedelta(seconds=1))
+    blocked = await refused(said(f"/recovery {text}"), later)
+    assert blocked.code is Code.TOO_OLD
+    assert "`/recovery status`" in blocked.remedy
+    assert later.record.approvals == ()
+    # Within the second of the comment nobody can tell, and the person did see it.
+    port = effects(NOW + timedelta(milliseconds=900))
+    first = await carry_out(said(f"/recovery {text}"), port)
+    # What was decided since then is answered again.
+    assert await carry_out(said(f"/recovery {text}"), port) == first
 
 
 async def test_a_child_s_effect_is_named_after_the_child() -> None:

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from app.commands.effects_seen import AsSeen
 from app.commands.telling import told
 from app.commands.verb import ON_TICKETS, Actions, Answered, Permission, Said, Verb
 from app.commands.words import effect_key, refuse, ticket_and_words
@@ -12,7 +13,7 @@ class Approve:
     name = "approve"
     usage = "approve <effect>"
     help = "The holder may do one effect that cannot be undone: this very one, in this generation."
-    needs = "its holder has said what it means to do"
+    needs = "its holder has said before what it means to do"
     permission = Permission.MAINTAIN
     works_on = ON_TICKETS
     late_ok = False
@@ -22,7 +23,7 @@ class Approve:
         if len(words) != 1:
             refuse("the effect's key is missing, or there is more than one word", "say `/recovery approve EFFECT`")
         key = effect_key(words[0])
-        decision = partial(approved, key=key, by=said.by.login)
+        decision = AsSeen(partial(approved, key=key, by=said.by.login), key, said)
         state = await act.decide_effect(said.owner, said.name, ticket, f"effect {key} approved", decision)
         return Answered(told(f"The effect {key} ({state.kind}) is approved: its holder may do it now."), changed=True)
 
