@@ -5,6 +5,7 @@ from typing import NoReturn
 from app.commands.verb import Actions, Said
 from app.commands.words import as_whole_sha, refuse
 from app.domain.outcome import Code
+from app.domain.record import TERMINAL
 from app.domain.ticket_id import Child, TicketId
 from app.domain.told_commands import of
 
@@ -29,8 +30,12 @@ async def head_unknown(said: Said, ticket: TicketId, act: Actions) -> NoReturn:
 
 
 async def _present(said: Said, ticket: TicketId, act: Actions) -> str:
-    """Raises Refused where there is none."""
+    """Raises Refused where there is none that anything could be said of."""
     brief = await act.brief(said.owner, said.name, ticket)
+    if brief.status == "landed":
+        refuse(f"#{ticket} has landed", "work that is still missing belongs into a new Issue", Code.LANDED)
+    if brief.status in TERMINAL and not isinstance(ticket, Child):
+        refuse(f"#{ticket} is {brief.status}", "say `/recovery recover` first, where it is to go on", Code.ENDED)
     if brief.work.branch_head is None:
         remedy = f"an agent claims the ticket and pushes work first: `agent-recovery claim {ticket}`"
         refuse(f"#{ticket} has no commit yet", remedy, Code.NOT_PUBLISHED)

@@ -101,6 +101,7 @@ class Port:
     record: Record = RECORD
     head: Head = field(default_factory=lambda: AtPublished(S, True))
     frozen: bool = False
+    shown: Brief = BRIEF
     asked: list[tuple[Any, ...]] = field(default_factory=list)
 
     async def hear(self, owner: str, name: str, ticket: TicketId, word: Word) -> Done:
@@ -130,7 +131,7 @@ class Port:
 
     async def brief(self, owner: str, name: str, ticket: TicketId) -> Brief:
         self.asked.append(("brief", f"{owner}/{name}", ticket))
-        return BRIEF
+        return self.shown
 
     async def hear_release(
         self,
@@ -273,6 +274,23 @@ async def test_land_means_the_head_of_when_it_was_written() -> None:
     assert [asked[0] for asked in moved.asked] == ["hear", "brief"]
     answered = await carry_out(said(f"/recovery land {T}", head_sha=None), moved)
     assert answered.changed
+
+
+@pytest.mark.parametrize(
+    ("status", "head", "code", "told"),
+    [
+        ("working", None, Code.NOT_PUBLISHED, "`agent-recovery claim 42`"),
+        ("cancelled", T, Code.ENDED, "`/recovery recover`"),
+        ("abandoned", None, Code.ENDED, "`/recovery recover`"),
+        ("landed", T, Code.LANDED, "new Issue"),
+        ("landed", None, Code.LANDED, "new Issue"),
+    ],
+)
+async def test_where_there_is_nothing_to_land(status: str, head: str | None, code: Code, told: str) -> None:
+    shown = BRIEF.model_copy(update={"status": status, "work": BRIEF.work.model_copy(update={"branch_head": head})})
+    for text in ("land", "land abc", "accept abc"):
+        blocked = await refused(said(f"/recovery {text}", head_sha=None), Port(shown=shown))
+        assert (blocked.code, told in blocked.remedy) == (code, True)
 
 
 async def test_recover_goes_on_with_a_stopped_ticket_and_begins_a_frozen_ledger_anew() -> None:
