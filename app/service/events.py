@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from app.controller.words import Spoken
+from app.controller.words import COMMAND, Spoken
 from app.domain.branches import owner_of_branch
 from app.domain.handoff_marker import ticket_of_comment
 from app.domain.keys import (
@@ -156,15 +156,12 @@ def _issue_comment(delivery: _Delivery) -> Routing:
     told = [ticket_of_comment(text) for text in (_text(comment, "body"), before)]
     named: list[object] = [linked_issue_of(_text(issue, "body")), *told]
     is_taken_back = delivery.action in ("edited", "deleted")
-    if is_taken_back and (not any(named) or any(_COMMAND in text for text in (_text(comment, "body"), before))):
+    if is_taken_back and (not any(named) or any(COMMAND in text for text in (_text(comment, "body"), before))):
         # A person's word for a release may stand in it, and the number of its pull request is all that is told.
         return delivery.tickets([*named, issue.get("number")], "a comment that was changed or removed")
     if not any(named):
         return Ignored("a comment on a pull request of no known ticket")
     return delivery.tickets(named, "a comment on its pull request")
-
-
-_COMMAND = "/recovery"
 
 
 def _relations(*sides: str) -> Callable[[_Delivery], Routing]:
