@@ -91,7 +91,10 @@ class ReleaseHearing:
             if not heard.because:
                 if heard.withdraws:
                     await self._take_back(view, pull)
-                return DoneRelease(heard.answer, record, changed=False)
+                # Somebody asked for the same merge before: what that waits for is the answer, not that it is done.
+                waits = record.asked if word.verb == "merge-release" else None
+                answer = _not_yet(view, record, waits) if waits is not None else heard.answer
+                return DoneRelease(answer, record, changed=False)
             written = await self._write(view, word, heard)
             if written is None:
                 continue

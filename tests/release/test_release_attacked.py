@@ -99,6 +99,8 @@ async def test_nobody_is_told_that_it_is_merged_while_its_check_is_red(world: Re
     done = await world.word(controller, "wanda", "merge-release", number=number)
     assert "is not merged yet" in done.answer
     assert "Agent Recovery / release" in done.answer
+    again = await world.word(controller, "milo", "merge-release", number=number)
+    assert "is not merged yet" in again.answer
     assert world.merges() == []
 
 
