@@ -36,6 +36,8 @@ from app.ledger.releases import ReleaseCache, ReleaseLedger, ReleaseLedgerStandi
 
 SINCE_BEFORE = timedelta(minutes=10)
 """An incident's Issue is looked for among those touched since a little before the merge that it tells of."""
+MOST_OTHERS = 100
+"""Other releases that are asked whether they brought a merge along, before it is told as an incident."""
 _KEPT = 256
 
 
@@ -223,8 +225,15 @@ class ReleaseLooks:
         if not untold:
             return view
         brought: dict[int, int] = {}
-        for branch, _ in await view.ledger.branches():
-            other = await self._look(view.place, branch) if branch != view.branch else ""
+        default = view.place.default_branch
+        others = [
+            b for b, _ in await view.ledger.branches() if b != view.branch and is_trunk(b, policy.trunks, default)
+        ]
+        # Whoever may push can make refs by the thousand: what is no ledger costs little, and the incident is told.
+        for branch in others[:MOST_OTHERS]:
+            if not isinstance(await view.ledger.read(branch), ReleaseLedgerStanding):
+                continue
+            other = await self._look(view.place, branch)
             if isinstance(other, str) or other.record is None:
                 continue
             for pull in untold:

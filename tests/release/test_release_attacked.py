@@ -10,6 +10,10 @@ from loop_world import REPO
 from release_world import AT, INTO, POLICY, TRUNK, ReleaseWorld
 from test_release_door import Door, authorized, told
 
+from app.controller import release_looks
+
+READY = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) { clientMutationId } }"
+
 
 def turn_green(world: ReleaseWorld, sha: str) -> None:
     """A green of our App that was sent before, carried out now."""
@@ -151,3 +155,24 @@ async def test_the_only_worker_cannot_take_away_what_tells_of_the_work(world: Re
     await world.word(controller, "milo", "authorize-release", sha)
     await world.settle(controller)
     assert world.guard(sha) == ("action_required" if lost else "success")
+
+
+async def test_no_crowd_of_refs_keeps_an_incident_from_being_told(
+    world: ReleaseWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(release_looks, "MOST_OTHERS", 3)
+    controller = world.controller()
+    world.differ()
+    await world.settle(controller)
+    pull = world.pull()
+    for n in range(8):
+        ref = f"refs/agent-recovery/releases/release-x-{n}"
+        world.as_person("wanda", "POST", "git/refs", ref=ref, sha=world.head(TRUNK))
+    world.graphql("wanda", READY, id=pull["node_id"])
+    world.as_person("wanda", "PUT", f"pulls/{pull['number']}/merge")
+    since = world.requested()
+    await world.settle(controller)
+    (incident,) = world.issues_of_app()
+    assert f"#{pull['number']}" in incident["title"]
+    read = {n for n in range(8) for one in world.emulator.requests(since) if f"release-x-{n}" in one["path"]}
+    assert 0 < len(read) <= 3
