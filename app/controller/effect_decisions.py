@@ -13,6 +13,7 @@ from app.controller.journal import Journal, Journaled
 from app.controller.view import Views
 from app.domain.effect_journal import Noted
 from app.domain.effect_state import EffectState, state_of
+from app.domain.issue_gate import no_ticket
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.record import Record
 from app.domain.ticket_id import TicketId
@@ -43,7 +44,7 @@ class EffectDecisions:
             require_writable(view)
             standing = view.standing
             if standing is None or standing.unborn:
-                raise Refused(Blocked(Code.NOT_FOUND, f"#{ticket} is no ticket", "check the repository and the number"))
+                raise Refused(no_ticket(ticket))
             noted = decision(standing.record, now=view.now)
             if isinstance(noted, Blocked):
                 raise Refused(noted)

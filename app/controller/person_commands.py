@@ -22,6 +22,7 @@ from app.controller.journal import Journaled
 from app.controller.view import View, Views
 from app.domain.command_noted import command, known, noted
 from app.domain.fence_commit import may_still_merge
+from app.domain.issue_gate import no_ticket
 from app.domain.observation import Branch
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.person_verbs import Grounds, Heard, Verb
@@ -127,8 +128,7 @@ def _ticket(view: View) -> Standing:
         raise Refused(frozen_refusal(view))
     standing = view.standing
     if standing is None:
-        reason = f"#{view.ticket} is no ticket: nobody has claimed it"
-        raise Refused(Blocked(Code.NOT_FOUND, reason, "check the repository and the number"))
+        raise Refused(no_ticket(view.ticket))
     return standing
 
 

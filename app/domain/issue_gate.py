@@ -1,4 +1,6 @@
-"""The Issue's own say in a claim, before any other gate: there must be one, and it must be open."""
+"""The Issue's own say: in a claim, before any other gate, there must be one, and it must be open; a word of a person
+needs one that was claimed.
+"""
 
 from app.domain.observation import Issue, Observation
 from app.domain.outcome import Blocked, Code
@@ -17,3 +19,9 @@ def open_issue(observation: Observation, ticket: TicketId) -> Issue | Blocked:
         remedy = "reopen the Issue if there is work left, then claim again"
         return Blocked(Code.ISSUE_CLOSED, f"Issue #{number} is closed", remedy)
     return issue
+
+
+def no_ticket(ticket: TicketId) -> Blocked:
+    """The answer to a word about an Issue that no agent has claimed yet."""
+    remedy = f"an agent that runs `agent-recovery recover {ticket}` claims it; if another was meant, check the number"
+    return Blocked(Code.NOT_FOUND, f"#{ticket} is no ticket: nobody has claimed it", remedy)

@@ -275,7 +275,15 @@ def _over(record: Record) -> Blocked | None:
         code, reason = Code.ENDED, f"the child {record.ticket_id} has {record.status}"
     else:
         return None
-    return Blocked(code, reason, "nothing is left to do here", generation=record.generation)
+    return Blocked(code, reason, _after_the_end(record), generation=record.generation)
+
+
+def _after_the_end(record: Record) -> str:
+    if record.status in ("cancelled", "abandoned") and record.child is None:
+        return "`/recovery recover` lets an agent claim it again"
+    if record.status == "landed":
+        return "nothing is left to do here; work that is still missing belongs into a new Issue"
+    return "nothing is left to do here"
 
 
 def _held(record: Record) -> Blocked | None:

@@ -203,6 +203,21 @@ def test_a_ticket_on_hold_can_be_cancelled() -> None:
     assert (after.status, after.held) == ("cancelled", None)
 
 
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        ({"status": "cancelled"}, "`/recovery recover` lets an agent claim it again"),
+        ({"status": "abandoned"}, "`/recovery recover` lets an agent claim it again"),
+        ({"status": "landed"}, "nothing is left to do here; work that is still missing belongs into a new Issue"),
+        ({"status": "completed", "child": "docs-1"}, "nothing is left to do here"),
+    ],
+)
+def test_who_speaks_of_an_ended_ticket_is_told_whether_it_can_come_back(ended: dict[str, Any], said: str) -> None:
+    answer = hold(_grounds(_record(**ended)), by="wanda", reason=None)
+    assert isinstance(answer, Blocked)
+    assert answer.remedy == said
+
+
 @pytest.mark.parametrize("status", ["cancelled", "abandoned"])
 def test_a_cancelled_ticket_comes_back_only_once_a_person_said_so(status: str) -> None:
     over = _heard(cancel(_grounds(_record(landing=ASKED)), by="wanda", reason=None))
