@@ -4,7 +4,7 @@ database loses nothing but the common count.
 
 import asyncio
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -131,4 +131,5 @@ class _Hand:
         self.seconds += seconds
 
 
-_never: Callable[[float], asyncio.Future[None]] = lambda _: asyncio.get_running_loop().create_future()
+def _never(_: float) -> asyncio.Future[None]:
+    return asyncio.get_running_loop().create_future()
