@@ -63,7 +63,8 @@ class SpokenPlay(Play):
         except Killed:
             self._restart()
         except OperationalError:
-            pass  # answered with 503, and GitHub does not deliver it again by itself
+            # Answered with 503, and GitHub does not deliver it again by itself: the next look back finds it.
+            self._swept = None
 
     async def settle(self) -> None:
         """Run the loop until nothing more is said, and it waits for nothing."""
@@ -71,7 +72,8 @@ class SpokenPlay(Play):
             try:
                 await self._look_back()
                 await super().settle()
-                if not await self._hear():
+                # A process that died in there left one behind that has not looked back yet.
+                if self._swept is self.controller and not await self._hear():
                     return
             except Killed:
                 self._restart()
