@@ -290,6 +290,7 @@ def the_app(call: Caller) -> None:
     call("apps/redeliver-webhook-delivery", who="app", delivery_id=delivery)
     call("apps/create-installation-access-token", {"permissions": {"issues": "read"}}, who="app")
     call("apps/list-repos-accessible-to-installation", who="bot")
+    call("teams/get-membership-for-user-in-org", who="bot", org="octo", team_slug="crew", username="dev")
 
 
 def the_end(call: Caller, emulator: Emulator) -> None:

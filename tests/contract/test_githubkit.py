@@ -48,6 +48,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     with Emulator.start(tmp_path_factory.mktemp("emulator")) as emulator:
         tokens = {name: emulator.user(name)["token"] for name in ("dev", "critic", "guest")}
         emulator.org("octo")
+        emulator.team("octo", "crew", members=["dev"])
         events = sorted(set(sent_events()) - set(UNASKED))
         app = emulator.app("keeper", permissions=EVERYTHING, events=events, webhook_url="http://127.0.0.1:9/hook")
         emulator.repo(

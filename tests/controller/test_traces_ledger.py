@@ -107,11 +107,11 @@ async def test_a_claim_that_was_never_answered_and_is_carried_out_late_is_its_ca
     assert (grant.generation, grant.head_sha) == (2, sha)
     assert isinstance(world.agent(grant).push("two"), Pushed)
     assert isinstance(agent.push("late"), FencedOut)
-    # The check-run that the claim would have made is for whoever looks after its permit's time.
+    # The claim that was asked again made the check-run of its generation, and ended it with the head that it was for.
     world.emulator.advance(61)
     await world.settle(replica)
     assert [e.reason for e in await world.settle(replica)] == ["as it should be"]
-    assert [run["conclusion"] for run in world.check_runs(sha)] == ["success"]
+    assert [run["conclusion"] for run in world.check_runs(sha)] == ["success", "cancelled"]
 
 
 async def test_n_claims_against_a_writer_that_only_renews(world: LoopWorld, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -480,7 +480,7 @@ DOORS = {
     "create_comment": {
         *("controller/act.py", "controller/release_acting.py", "controller/releasing.py", "controller/reporting.py")
     },
-    "edit_comment": {"controller/project.py", "controller/releasing.py", "controller/reporting.py"},
+    "edit_comment": {"controller/project.py", "controller/release_showing.py", "controller/reporting.py"},
     "create_check_run": {
         *("controller/act.py", "controller/others.py", "controller/policy_checks.py"),
         "controller/release_guarding.py",
@@ -545,9 +545,8 @@ def test_every_method_that_carries_text_is_a_door() -> None:
         for node in ast.walk(tree)
         if _texts_of(node) and not node.name.startswith("_")  # type: ignore[attr-defined]
     }
-    assert carrying - {"git_fetch", "write", "create_ruleset", "change_ruleset"} == set(DOORS), (
-        "a new method carries text to GitHub: name it among the doors"
-    )
+    ours_alone = {"git_fetch", "write", "create_ruleset", "change_ruleset", "retire_check_run"}
+    assert carrying - ours_alone == set(DOORS), "a new method carries text to GitHub: name it among the doors"
 
 
 def test_every_comment_of_ours_is_tried() -> None:

@@ -213,7 +213,7 @@ async def test_a_tombstone_that_was_made_and_not_used_replaces_nothing(world: Lo
     assert view.standing is not None
     stone = tombstone(view.standing.record, now=view.now)
     made = view.ledger._draft(None, stone, "pruned", to="done", code_parent=None, request=None, when=view.now)
-    unused = await view.ledger._create(made)
+    unused = await view.ledger._maker.create(made)
     issue(world, "open")
     await world.claim(controller, 1)
     world.http.delete(f"/repos/{REPO}/git/refs/agent-recovery/active/{world.ticket}").raise_for_status()
