@@ -11,12 +11,11 @@ WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 PYTEST := $(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Only these files are read for the long tests: to read all of them takes each worker half a minute.
 DRILLS = $(shell grep -rlF mark.drill tests --include='test_*.py')
-SIEGES = $(shell grep -rlF mark.siege tests --include='test_*.py')
 # The tests start hundreds of processes: compiled modules are kept, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup npm gh coverage test lint types layers unit drills sieges crash demo bench lock clean
+.PHONY: help setup npm gh coverage test lint types layers unit drills crash demo bench lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 12
@@ -33,7 +32,7 @@ $(STAMP): requirements/all.lock pyproject.toml
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 
-test: lint ## format, lint, types, layers and the tests (the long ones: make drills, make sieges)
+test: lint ## format, lint, types, layers and the tests (the long ones: make drills)
 	@$(MAKE) --no-print-directory -j 2 unit types layers
 
 lint: $(STAMP) ## format and lint (ruff)
@@ -71,13 +70,10 @@ coverage: $(STAMP) npm ## list anew in docs/emulator.md what the emulator serves
 	$(BIN)/python -m tests.contract.coverage
 
 unit: $(STAMP) npm gh ## the tests, in parallel
-	$(PYTEST) -m "not drill and not siege"
+	$(PYTEST) -m "not drill"
 
-drills: $(STAMP) npm ## the long tests: killed processes, every call disturbed, the demo without its writes
+drills: $(STAMP) npm ## the long tests: killed processes, calls disturbed, attacks on releases, the demo without its writes
 	$(PYTEST) -m drill $(DRILLS)
-
-sieges: $(STAMP) npm ## tables of attacks on a release, each against a served App (two minutes)
-	$(PYTEST) -m siege $(SIEGES)
 
 crash: $(STAMP) ## every external call of every story, disturbed in every way (hours; CRASH=story/kind/n plays one)
 	CRASH='$(or $(CRASH),all)' $(BIN)/pytest -q -n auto --dist load tests/controller/test_crash_everywhere.py \

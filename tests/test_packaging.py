@@ -106,21 +106,16 @@ def test_compose_publishes_the_service_on_this_machine_only_and_the_database_not
 
 def test_ci_runs_the_commands_of_the_readme_and_leaves_no_test_out() -> None:
     script = (ROOT / ".ci/run").read_text()
-    assert re.findall(r"^make \w+$", script, re.MULTILINE) == ["make test", "make drills", "make demo"]
+    assert re.findall(r"^make \w+$", script, re.MULTILINE) == ["make test", "make demo"]
     makefile = (ROOT / "Makefile").read_text()
-    assert re.findall(r"\$\(PYTEST\) -m (.+)$", makefile, re.MULTILINE) == [
-        '"not drill and not siege"',
-        "drill $(DRILLS)",
-        "siege $(SIEGES)",
-    ]
+    assert re.findall(r"\$\(PYTEST\) -m (.+)$", makefile, re.MULTILINE) == ['"not drill"', "drill $(DRILLS)"]
     # The files of the long tests are found by the word with which tests are marked.
-    for mark in ("mark.drill", "mark.siege"):
-        marking = {path.name for path in (ROOT / "tests").rglob("*.py") if mark in path.read_text("utf-8")}
-        assert f"grep -rlF {mark} tests --include='test_*.py'" in makefile
-        assert [name for name in marking if not name.startswith("test_")] == []
+    marking = {path.name for path in (ROOT / "tests").rglob("*.py") if "mark.drill" in path.read_text("utf-8")}
+    assert "grep -rlF mark.drill tests --include='test_*.py'" in makefile
+    assert [name for name in marking if not name.startswith("test_")] == []
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
     assert {"run": "bash .ci/run"} in workflow["jobs"]["test"]["steps"]
-    assert {"run": "make sieges"} in workflow["jobs"]["sieges"]["steps"]
+    assert {"run": "make drills"} in workflow["jobs"]["drills"]["steps"]
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: str(page.relative_to(ROOT)))

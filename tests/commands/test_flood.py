@@ -7,6 +7,8 @@ from structlog.testing import capture_logs
 from app.commands import hearing
 from app.commands.flood import MOST, WITHIN
 
+pytestmark = pytest.mark.drill
+
 
 async def test_a_flood_of_one_person_has_one_notice(world: SpokenWorld) -> None:
     service = world.replica(world.folder / "flood.db")

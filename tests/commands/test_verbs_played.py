@@ -3,12 +3,15 @@
 import secrets
 from typing import Any
 
+import pytest
 from landing_world import Landing
 from loop_world import REPO, claims_of
 from spoken_world import Replica, SpokenWorld, ticket
 
 from app.commands.grammar import commands_in
 from app.domain.effect_api import EffectDispatch, EffectIntent, EffectOutcome
+
+pytestmark = pytest.mark.drill
 
 AT = ("acme", "shop")
 

@@ -10,7 +10,7 @@ from release_world import INTO
 from scene import Scene
 from served import Served
 
-pytestmark = [pytest.mark.siege, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(300)]
 Begun = Callable[[str], Scene]
 
 

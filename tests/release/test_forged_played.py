@@ -9,7 +9,7 @@ from forged import FORGERIES, Forger
 from scene import Scene
 from served import Served
 
-pytestmark = [pytest.mark.siege, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(300)]
 Begun = Callable[[str], Scene]
 
 

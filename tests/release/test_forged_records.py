@@ -46,6 +46,8 @@ from app.ledger.seals import (
     split_message,
 )
 
+pytestmark = pytest.mark.drill
+
 WHEN = datetime(2026, 11, 30, 4, 0, tzinfo=UTC)
 HEAD = "c" * 40
 _numbers = itertools.count(1)

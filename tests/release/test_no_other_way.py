@@ -12,7 +12,7 @@ AT_ONCE = 3
 """Attempts that are made before the service is waited for, so that they meet in its rounds."""
 A_TEST = 9
 """Attempts in one test."""
-pytestmark = [pytest.mark.siege, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")

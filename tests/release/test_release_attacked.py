@@ -12,6 +12,8 @@ from test_release_door import Door, authorized, told
 
 from app.controller import release_looks
 
+pytestmark = pytest.mark.drill
+
 READY = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) { clientMutationId } }"
 
 

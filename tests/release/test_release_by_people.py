@@ -9,6 +9,8 @@ from release_world import INTO, POLICY, TRUNK, ReleaseWorld
 from app.controller.controller import Controller
 from app.domain.outcome import Refused
 
+pytestmark = pytest.mark.drill
+
 _READY = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) { clientMutationId } }"
 OTHER = "release-2-0-0"
 

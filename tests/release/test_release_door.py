@@ -14,6 +14,8 @@ from release_world import POLICY, TRUNK, ReleaseWorld
 from app.controller.controller import Controller
 from app.domain.outcome import Refused
 
+pytestmark = pytest.mark.drill
+
 MERGE = {"method": "PUT", "path_regex": "/merge$"}
 _READY = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) { clientMutationId } }"
 

@@ -1,9 +1,12 @@
 """The guard on every head, on every trigger: never missing, and never green without a word for that commit."""
 
+import pytest
 from loop_world import REPO
 from release_world import INTO, POLICY, TRUNK, ReleaseWorld
 
 from app.controller.controller import Controller
+
+pytestmark = pytest.mark.drill
 
 _AUTO = "mutation($id: ID!) { enablePullRequestAutoMerge(input: {pullRequestId: $id}) { clientMutationId } }"
 _ENQUEUE = "mutation($id: ID!) { enqueuePullRequest(input: {pullRequestId: $id}) { clientMutationId } }"

@@ -6,6 +6,8 @@ from release_world import INTO, ReleaseWorld
 from app.controller.controller import Controller
 from app.domain.outcome import Refused
 
+pytestmark = pytest.mark.drill
+
 
 async def begun(world: ReleaseWorld) -> tuple[Controller, int, str]:
     """A release with its pull request: the controller, the number and the head."""
