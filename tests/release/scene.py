@@ -60,6 +60,7 @@ class Scene:
 
     def leave(self) -> None:
         """Take the release away, so that nobody looks at it any more, and its policy."""
+        self.world.emulator.clear_faults()
         self.world.asked("wanda", "DELETE", f"git/refs/heads/{self.trunk}")
         if self._changed:
             self.policy()

@@ -61,13 +61,14 @@ def _permission_answers(code: int) -> Callable[[Scene], None]:
         s.world.emulator.fault("status", match=order, times=None, code=code, body={"message": "so it is"})
         s.say(s.milo, f"/recovery authorize-release {s.head}")
         s.world.rest()
+        # It goes on until the release is left: a word that GitHub gave no answer about is asked about again.
         assert s.greens() == []
-        s.world.emulator.clear_faults()
 
     return case
 
 
 def _label_by_bot(s: Scene) -> None:
+    s.world.asked("maya", "POST", "labels", name="release-approved", color="0e8a16", description="Approved")
     assert s.as_other_app("POST", f"issues/{s.number}/labels", labels=["release-approved"]).is_success
 
 
@@ -96,7 +97,7 @@ def test_b24_who_authorizes_and_for_how_long(served: Served, begun: Begun, name:
         return
     if expected.get("reply") == "full_sha_needed":
         said = served.ours(scene.number)[-1]["body"]
-        assert "all 40 characters" in said
+        assert "40 characters" in said
         assert scene.head in said
     assert scene.greens() == []
     answer = scene.told(scene.boss, "/recovery merge-release")
