@@ -19,7 +19,7 @@ from app.controller.tables import pokes as pokes_table
 from app.controller.turn import Ended
 from app.domain.agent_api import CheckpointRequest
 from app.domain.glance import EVERY
-from app.domain.keys import IssueKey, RepositoryKey, TicketKey, parse_key
+from app.domain.keys import IssueKey, RepositoryKey, TicketKey, TrunkKey, parse_key
 from app.emulator.client import Emulator
 from app.service.events import Poked, keys_of
 
@@ -228,7 +228,7 @@ class Play:
 
     async def _run(self, text: str) -> Ended:
         key = parse_key(text)
-        if isinstance(key, TicketKey):
+        if isinstance(key, TicketKey | TrunkKey):
             return await self.controller.round(key)
         if isinstance(key, RepositoryKey):
             return await self.controller.look_at_repository(*AT)
