@@ -44,7 +44,7 @@ async def test_a_stopped_repository_is_written_to_no_more_and_goes_on_afterwards
     assert world.writes(since) == []
     assert await world.stops.listed() == ("acme/shop",)
     assert (await operator.run("start", "--repo", REPO)).code == 0
-    assert REPO in await world.poked()
+    assert await operator.has_poked(REPO)
     await asyncio.sleep(KNOWN_FOR_S)
     await world.settle(controller)
     assert world.writes(since) != []
