@@ -4,7 +4,7 @@ can be taken away in between. Nothing is kept, and what GitHub does not say perm
 
 from typing import Protocol
 
-from app.commands.verb import Permission, ReleaseHeard
+from app.commands.verb import Actions, Permission, ReleaseHeard
 from app.controller.effect_decisions import Decision
 from app.controller.person_commands import Done, Word
 from app.domain.brief import Brief
@@ -28,35 +28,10 @@ _LEVELS: dict[Permission, Level] = {
 }
 
 
-class Doing(Protocol):
-    """What carries words out: the controller."""
+class Doing(Actions, Protocol):
+    """What carries words out: the controller, which can also tell what it would answer."""
 
     async def hear(self, owner: str, name: str, ticket: TicketId, word: Word, *, dry_run: bool = False) -> Done: ...
-
-    async def decide_effect(
-        self, owner: str, name: str, ticket: TicketId, event: str, decision: Decision
-    ) -> EffectState: ...
-
-    async def rebuild(self, owner: str, name: str, ticket: TicketId, *, by: str) -> Rebuild: ...
-
-    async def brief(self, owner: str, name: str, ticket: TicketId) -> Brief: ...
-
-    async def hear_release(
-        self,
-        owner: str,
-        name: str,
-        pull: int,
-        *,
-        id: str,
-        verb: str,
-        by: Person,
-        rule: ReleaseVerb,
-        source: Source | None = None,
-    ) -> ReleaseHeard: ...
-
-    async def rebuild_release(self, owner: str, name: str, branch: str, *, id: str, by: str) -> ReleaseHeard: ...
-
-    async def release_status(self, owner: str, name: str, pull: int) -> str: ...
 
 
 def not_permitted(role: Role, person: Person, verb: str, needs: Permission) -> Blocked | None:
