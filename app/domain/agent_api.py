@@ -49,6 +49,11 @@ class ClaimRequest(Message):
     observed_generation: int = Field(ge=0, le=2**31 - 1, description="from the brief; 0 where nobody ever claimed")
     trunk: str | None = Field(default=None, max_length=255)
     holder: Label = Field(default="agent", description="a label people recognise")
+    attempt: str | None = Field(
+        default=None,
+        pattern=r"^[0-9a-f]{16}$",
+        description="the attempt a dispatched agent was started under; only such an agent sends it",
+    )
 
 
 class RepositoryInfo(Message):

@@ -16,14 +16,14 @@ from app.domain.observation import Observation, Pull
 from app.domain.record import TERMINAL, Attempts, Ended, Record
 from app.domain.situation import own_pulls
 
-Because = Literal["merged", "issue_closed", "issue_gone", "command"]
+Because = Literal["merged", "issue_closed", "issue_gone", "command", "pull_closed", "too_old", "unresumable"]
 
 
 @dataclass(frozen=True)
 class Ending:
     """The ticket is over: the status it gets, the happening that ended it, and the same in words."""
 
-    status: Literal["landed", "cancelled"]
+    status: Literal["landed", "cancelled", "abandoned"]
     because: Because
     reason: str
 

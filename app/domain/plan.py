@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from app.domain.dispatched import Dispatched, Start, Stopped
 from app.domain.landing_actions import (
     CloseIssue,
     EditBase,
@@ -235,6 +236,45 @@ class NotePredecessor:
 
 
 @dataclass(frozen=True)
+class Dispatch:
+    """Start a fresh agent, which is to claim from `generation`. The permit's id is the attempt's."""
+
+    start: Start
+    generation: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Abandon:
+    """The ticket ends, because nothing may resume it by itself; a person is told, and how it comes back. `marker` is
+    the report's.
+    """
+
+    marker: str
+    stopped: Stopped
+    remedy: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Exhaust:
+    """The ticket stays in progress and waits for a person, who is told: its attempts are used up."""
+
+    marker: str
+    stopped: Stopped
+    remedy: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class NoteDispatched:
+    """Write down what became of a dispatch: its run is known, or ended, or will never be let in."""
+
+    value: Dispatched
+    reason: str
+
+
+@dataclass(frozen=True)
 class Wait:
     """Nothing can be done before `until` (None: before something else happens)."""
 
@@ -242,9 +282,21 @@ class Wait:
     until: datetime | None = None
 
 
-Guarded = CreatePull | CreateComment | CreateCheckRun | Merge | Enqueue | UpdateBranch | EditBase | CloseIssue
-"""Writes that need a permit in the ledger before they are sent (classes M, C and S of the ownership protocol, R3; the
-update of a branch has a precondition of GitHub's, and a permit so that what comes of it is known to be ours).
+Guarded = (
+    CreatePull
+    | CreateComment
+    | CreateCheckRun
+    | Merge
+    | Enqueue
+    | UpdateBranch
+    | EditBase
+    | CloseIssue
+    | Dispatch
+    | Abandon
+    | Exhaust
+)
+"""Writes that need a permit in the ledger before they are sent (classes M, C, S and X of the ownership protocol, R3;
+the update of a branch has a precondition of GitHub's, and a permit so that what comes of it is known to be ours).
 """
 
 
@@ -265,6 +317,10 @@ def target_of(action: Guarded) -> tuple[PermitKind, Target]:
         return "base_edit", Target(number=action.number, base=action.base_to, base_from=action.base_from)
     if isinstance(action, CloseIssue):
         return "issue_close", Target(number=action.number)
+    if isinstance(action, Dispatch):
+        return "dispatch", Target(marker=action.start, generation=action.generation)
+    if isinstance(action, Abandon | Exhaust):
+        return "report_create", Target(marker=action.marker)
     return "check_run_create", Target(head_sha=action.head_sha, generation=action.generation)
 
 
@@ -304,6 +360,7 @@ Action = (
     | RemoveLabel
     | AskOwners
     | SetBoardStatus
+    | NoteDispatched
     | Wait
 )
 Plan = tuple[Action, ...]

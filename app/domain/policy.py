@@ -75,6 +75,7 @@ Duration = Annotated[
 ]
 BranchPattern = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^\s~^:\\]+$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+WorkflowFile = Annotated[str, StringConstraints(max_length=100, pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*\.ya?ml$")]
 MAX_PATTERNS = 20
 """Each pattern of trunks may cost a request at a claim."""
 Authorizer = Annotated[
@@ -139,8 +140,20 @@ class ResumePolicy(_Part):
     max_attempts: Annotated[int, Bounds(1, 10)] = Field(
         default=3, description="claims without a newly completed step before a person is asked"
     )
-    dispatch: Literal["none", "workflow_dispatch", "repository_dispatch"] = Field(
-        default="none", description="how a fresh agent is started; none asks a person"
+    dispatch: Literal["none", "workflow_dispatch", "repository_dispatch", "command"] = Field(
+        default="none",
+        description="how a fresh agent is started; command: the operator's own, where there is one; none asks a person",
+    )
+    workflow: WorkflowFile = Field(
+        default="agent.yml", description="the file below .github/workflows/ whose run is the fresh agent"
+    )
+    max_concurrent: Annotated[int, Bounds(1, 20)] = Field(
+        default=3, description="how many dispatched agents may be at work at the same time"
+    )
+    max_per_hour: Annotated[int, Bounds(1, 60)] = Field(default=10, description="how many may be started in an hour")
+    mass_limit: Annotated[int, Bounds(1, 100)] = Field(
+        default=5,
+        description="more tickets that stop at once than this, or than a fifth of those in progress, wait for a person",
     )
 
 

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field
 
 from app.domain.checkpoint import Checkpoint
 from app.domain.child_contract import ResultContract, SpawnContract
+from app.domain.dispatched import Dispatched, Run, Stopped
 from app.domain.effect import Effect
 from app.domain.model import Instant, Sha, Stored
 from app.domain.ticket_id import Child, ChildName, TicketId
@@ -44,12 +45,9 @@ PermitKind = Literal[
     "branch_update",
     "base_edit",
     "issue_close",
+    "dispatch",
+    "report_create",
 ]
-
-
-class Run(Stored):
-    id: int
-    attempt: int
 
 
 class Lease(Stored):
@@ -245,11 +243,11 @@ class Rebuilt(Stored):
 
 
 class Ended(Stored):
-    """How the ticket came to its end: its PR was merged, a person closed its Issue, the Issue went away (deleted or
-    transferred), or a person's command. `nonce`: of its last lease.
+    """How the ticket came to its end: its PR was merged, a person closed its Issue or its PR, the Issue went away
+    (deleted or transferred), a person's command, or it was abandoned. `nonce`: of its last lease.
     """
 
-    because: Literal["merged", "issue_closed", "issue_gone", "command"]
+    because: Literal["merged", "issue_closed", "issue_gone", "command", "pull_closed", "too_old", "unresumable"]
     at: Instant
     nonce: str | None = None
     by: str | None = None
@@ -354,6 +352,8 @@ class Record(Stored):
     validations: tuple[dict[str, Any], ...] = ()
     attempts: Attempts = Attempts()
     intent: Intent | None = None
+    dispatched: Dispatched | None = None
+    stopped: Stopped | None = None
     rebuilt: Rebuilt | None = None
     ended: Ended | None = None
     pruned: Pruned | None = None

@@ -70,6 +70,8 @@ _WORDS: dict[PermitKind, str] = {
     "branch_update": "bring the branch up to date",
     "base_edit": "change the base of a PR",
     "issue_close": "close the Issue",
+    "dispatch": "start a fresh agent",
+    "report_create": "tell a person",
 }
 
 

@@ -12,6 +12,7 @@ from app.domain.merge_seen import AfterMerge
 from app.domain.observation import Branch, Observation, Pull
 from app.domain.policy import Policy
 from app.domain.record import Record
+from app.domain.run_seen import RunSeen
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,14 @@ class Situation:
     after_merge: AfterMerge | None = None
     update: str | None = None
     trunks: tuple[Branch, ...] | None = None
+    resumes: bool = True
+    """The operator's switch for incidents."""
+    has_command: bool = False
+    """The operator has a command that starts agents."""
+    run: RunSeen | None = None
+    """The run that holds the ticket or was dispatched for it, as it is now; None where there is none, or it was not
+    looked at.
+    """
 
     @property
     def now(self) -> datetime:
