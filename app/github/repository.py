@@ -6,6 +6,7 @@ from app.github.comment_source import CommentSources
 from app.github.comments import Comments
 from app.github.commit_dates import CommitDates
 from app.github.discovery import Discovery
+from app.github.dispatches import Dispatches
 from app.github.evidence import Evidence
 from app.github.guarded_pulls import GuardedPulls
 from app.github.head_times import HeadTimes
@@ -61,6 +62,7 @@ class Repository(
     Evidence,
     GuardedPulls,
     CommitDates,
+    Dispatches,
     PolicyHistories,
     PolicyProposals,
     PolicyChecks,

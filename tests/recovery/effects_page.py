@@ -58,6 +58,8 @@ CLASSES = {
     "stop_auto_merge": ("P", "`release_observation`"),
     "edit_text": ("P", "`release_observation`"),
     "open_issue": ("C", "`own_issues`"),
+    "dispatch_workflow": ("X", "`runs_named`"),
+    "dispatch_event": ("X", "`runs_named`"),
     "react": ("P", "`own_reactions`"),
     "unreact": ("P", "`own_reactions`"),
 }
@@ -68,6 +70,7 @@ BEFORE = {
     "M": "its permit is open: the next replica adopts it, looks, and sends it while the decision stands",
     "C": "its permit is open: the next replica adopts it, looks, and sends it again",
     "S": "its permit is open: the next replica adopts it, looks, and sends it while the decision stands",
+    "X": "its permit is open: the next replica adopts it and looks; where it finds nothing, it is never sent",
 }
 _ANSWERS = re.compile(
     r"Done but not heard(?P<both>, or two of us)?: (?P<unheard>.*?)"
