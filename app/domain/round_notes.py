@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from app.domain import gates, noting
+from app.domain.dispatch_settled import Started
 from app.domain.landing_actions import NoteDequeued, NoteMerge, NoteUpdate
 from app.domain.landing_settled import Accepted, Merge
 from app.domain.noted_landing import noted_landing
@@ -81,7 +82,7 @@ def _kinds(opened: Sequence[Permit]) -> str:
 
 def story_of(results: Sequence[Result]) -> str:
     """The event of the commit that writes a round's results."""
-    made = [r.permit for r in results if isinstance(r, Made | Merge | Accepted)]
+    made = [r.permit for r in results if isinstance(r, Made | Merge | Accepted | Started)]
     return f"done: {_kinds(made)}" if made else "nothing was done"
 
 

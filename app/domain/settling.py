@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from app.domain.dispatch_settled import DispatchResult, dispatch_settled
 from app.domain.fence_commit import MERGES
 from app.domain.landing_settled import LandingResult, refused, settled
 from app.domain.plain_text import cut, one_line
@@ -51,7 +52,7 @@ class NotSent:
     permit: Permit
 
 
-Result = Made | Declined | Unknown | NotSent | LandingResult
+Result = Made | Declined | Unknown | NotSent | LandingResult | DispatchResult
 
 
 def settle(record: Record, results: Sequence[Result]) -> Record:
@@ -67,6 +68,8 @@ def _settle_one(record: Record, result: Result) -> Record:
         return record
     if isinstance(result, LandingResult):
         return settled(record, standing, result)
+    if isinstance(result, DispatchResult):
+        return dispatch_settled(record, standing, result)
     if isinstance(result, NotSent) and standing.kind in MERGES and _is_anothers(standing, result.permit):
         return record
     if isinstance(result, Unknown):

@@ -196,7 +196,7 @@ if two of us do it, what if our lease is gone.
 
 Classes are those of the ownership protocol (R3): **P** has a precondition or sets a value; **M** is refused by GitHub a
 second time while the first stands; **C** may be doubled for a moment, and the oldest of ours stays; **S** sets a value
-that does harm when it comes late. M, C and S need a permit in the ledger before they are sent. An **object** of git
+that does harm when it comes late. M, C, S and X need a permit in the ledger before they are sent. An **object** of git
 entitles nobody to anything. A 502 to a write is an answer that was not heard. Every write of every story is disturbed
 in each of these ways by `make crash`."""
 
