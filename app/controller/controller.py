@@ -40,6 +40,7 @@ from app.controller.release_hearing import DoneRelease, ReleaseWord
 from app.controller.release_rebuilding import BegunAnew
 from app.controller.releases import Releases
 from app.controller.reporting import Reporter
+from app.controller.resuming import Resuming
 from app.controller.round import Rounds
 from app.controller.said_on import SaidOns
 from app.controller.stops import Stops
@@ -131,19 +132,33 @@ class Controller:
         self._effecting = Effecting(self._views, self._holding, Prober(http_get or HttpGet()))
         self._parenting = Parenting(self._views, self._holding, pokes)
         others = Others(self._views, pokes)
+        self._stops = stops or Stops(database, writes=writes)
+        self._resuming = Resuming(database, self._views, pokes, self._stops, clock, resumes=resume)
         turns = Turns(database, pokes)
         rounds = Rounds(
-            self._views, journal, actor, projector, reporter, authors, self._effecting, fencing, pokes, others, turns
+            self._views,
+            journal,
+            actor,
+            projector,
+            reporter,
+            authors,
+            self._effecting,
+            fencing,
+            pokes,
+            others,
+            turns,
+            self._resuming,
         )
         self._rounds = rounds
         self._rebuilding = Rebuilding(self._views, witnessing)
         discovering = Discovering(self._views, pokes, others)
         marks = SweepMarks(database)
         self._sweeper = Sweeper(github, self._views, pokes, discovering, marks)
-        self._stops = stops or Stops(database, writes=writes)
         policy = PolicyShowing(self._views)
         self._releases = Releases(self._views, keys, witnesses, marks, authors, pokes, clock)
-        self._loop = Loop(rounds, self._sweeper, policy, self._releases, pokes, clock, self._stops, workers)
+        self._loop = Loop(
+            rounds, self._sweeper, policy, self._releases, pokes, clock, self._stops, self._resuming, workers
+        )
         self._said_ons = SaidOns(self._views)
 
     def lend(self, ears: Ears) -> None:
@@ -415,6 +430,11 @@ class Controller:
     async def round(self, key: TicketKey | TrunkKey) -> Ended:
         """Run one key's round now, as a worker of the loop would. Raises GitHubError."""
         return await (self._releases.round(key) if isinstance(key, TrunkKey) else self._rounds.run(key))
+
+    @property
+    def resuming(self) -> Resuming:
+        """What lets agents be started and tickets be given up, after an outage above all."""
+        return self._resuming
 
     async def look_at_repository(self, owner: str, name: str) -> Ended:
         """Run a repository's own key now, as a worker of the loop would. Raises GitHubError."""

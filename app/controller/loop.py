@@ -17,6 +17,7 @@ from app.controller.ears import Ears
 from app.controller.pokes import Extension, First, Poke, PokeStore
 from app.controller.policy_checks import PolicyShowing
 from app.controller.releases import Releases
+from app.controller.resuming import Resuming
 from app.controller.round import Rounds
 from app.controller.stops import Stops
 from app.controller.sweep import Sweeper
@@ -31,6 +32,8 @@ SWEEP_EVERY_S = 300.0
 IDLE_S = 1.0
 """How long a worker sleeps at most without a poke of this process; another process may poke, too."""
 EXTEND_EVERY_S = 5.0
+TICK_EVERY_S = 10.0
+"""How often the service shows itself that it lives."""
 HEARD_AT_ONCE = 32
 """Words that are carried out at a time: whoever says something sees that it was heard, whatever else is going on."""
 NEW_WORDS_S = 0.5
@@ -66,6 +69,7 @@ class Loop:
         pokes: PokeStore,
         clock: Clock,
         stops: Stops,
+        resuming: Resuming,
         workers: int = 4,
     ) -> None:
         self._rounds = rounds
@@ -76,18 +80,21 @@ class Loop:
         self._policy = policy
         self._releases = releases
         self._workers = workers
+        self._resuming = resuming
         self._ears: Ears | None = None
         self._failures: dict[str, int] = {}
         self._repeats: dict[str, _Repeat] = {}
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set; returns when the running rounds have ended."""
+        await self._resuming.start()
         async with asyncio.TaskGroup() as group:
             for number in range(self._workers):
                 group.create_task(self._work(f"worker-{number}", stop))
             if self._ears is not None:
                 group.create_task(self._listen(stop, group))
             group.create_task(self._sweep(stop))
+            group.create_task(self._tick(stop))
 
     def lend(self, ears: Ears) -> None:
         """Hear from now on what persons say; before `run`."""
@@ -219,6 +226,16 @@ class Loop:
                     await self._sweeper.sweep()
                 except GitHubError as error:
                     log.warning("sweep not finished", error=str(error))
+
+    async def _tick(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            try:
+                with counting("resume"):
+                    await self._resuming.tick()
+            except Exception:
+                # The next tick comes; a gap that this leaves counts as one.
+                log.exception("tick failed")
+            await _either(TICK_EVERY_S, stop)
 
 
 async def _either(timeout_s: float, *events: asyncio.Event) -> None:

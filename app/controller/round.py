@@ -27,6 +27,7 @@ from app.controller.pokes import PokeStore
 from app.controller.project import Images, Projector
 from app.controller.repairs import Repairs
 from app.controller.reporting import Reporter
+from app.controller.resuming import Resuming
 from app.controller.turn import AFTER_UNANSWERED, Again, Ended, unwritten
 from app.controller.turns import Turns
 from app.controller.view import View, Views, readable
@@ -88,6 +89,7 @@ class Rounds:
         pokes: PokeStore,
         others: Others,
         turns: Turns,
+        resuming: Resuming,
     ) -> None:
         self._views = views
         self._journal = journal
@@ -95,6 +97,7 @@ class Rounds:
         self._projector = projector
         self._fencing = fencing
         self._turns = turns
+        self._resuming = resuming
         self._endings = Endings(journal, projector, fencing)
         self._reporter = reporter
         self._authors = authors
@@ -138,17 +141,20 @@ class Rounds:
                 return await self._others.one(view, policy)
             return await self._enrolling.without_ledger(view, policy)
         if standing.place == "done":
+            await self._resuming.ended(view)
             return _over(view, await self._endings.after(view, standing, head))
         situation = self._situation(view, standing, head, policy)
         steps = tail(situation)
         over = steps if isinstance(steps, Ending) else ending(standing.record, view.observation) if not steps else None
         if over is not None:
             await self._turns.ended(view)
+            await self._resuming.ended(view)
             return _over(view, await self._endings.end(view, standing, over))
         first = await self._enrolling.before_any_claim(view, standing, policy) if is_passive(standing.record) else None
         if first is not None:
             return first
         plan = await self._turns.admitted(view, situation, decide(situation))
+        plan = await self._resuming.admitted(view, situation, plan)
         return await self._carry_out(view, standing, head, plan, author)
 
     def _situation(self, view: View, standing: Standing, head: Head, policy: Policy) -> Situation:
@@ -197,6 +203,7 @@ class Rounds:
             if not isinstance(journaled, Journaled):
                 return unwritten(view, journaled)
             standing = journaled.standing
+            await self._resuming.carried_out(view, standing.record, plan)
             results = await self._actor.send(view, journaled, head, opening)
         return await self._finish(view, standing, head, plan, results)
 
