@@ -39,6 +39,8 @@ from app.ledger.api import ApiLedger
 from app.ledger.reading import Absent, Damaged, LedgerCache, Standing
 
 LIKELY_BRANCHES = 3
+FURTHER_LOOKS = 2
+"""At a ledger that a witness seems to contradict: each may fall before one write and its witness."""
 _KEPT_COMPARISONS = 512
 _KEPT_REPOSITORIES = 256
 
@@ -117,8 +119,10 @@ class Views:
         if self._interests.learn(repo.id, asked_of_policy(policy.policy)):
             observation = await self._observe(repo, ticket, reading)
         frozen = await self._witnessing.judge(repo, ledger, ticket, reading, observation)
-        if frozen is not None and not isinstance(reading, Damaged):
-            # The ledger was read before the witnesses: somebody may just have written both.
+        for _ in range(FURTHER_LOOKS):
+            if frozen is None or isinstance(reading, Damaged):
+                break
+            # The ledger was read before the witnesses: somebody may just have written both, a birth and then a claim.
             reading = await ledger.read(ticket)
             frozen = await self._witnessing.judge(repo, ledger, ticket, reading, observation)
         standing = readable(reading) if isinstance(reading, Standing) else None

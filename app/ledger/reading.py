@@ -31,8 +31,8 @@ MOST_UNLISTED = 24
 """Ledgers of children that their ticket's record does not list, in one look: anybody with write access can make them,
 and each costs a request.
 """
-LOOKS = 4
-"""At a ledger that shows in no place, or where it cannot be, until two of them agree."""
+LOOKS = 5
+"""At a ledger that shows in no place, or where it cannot be, until enough of them in a row agree."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,13 @@ class _Doubtful:
 
     shown: Absent | Damaged
 
+    @property
+    def enough(self) -> int:
+        """How many looks in a row have to show it. A first commit shows under `active/` alone in a look that its birth
+        falls into, and in one that the first claim falls into: two such looks agree, and both are wrong.
+        """
+        return 2 if isinstance(self.shown, Absent) else 3
+
 
 class LedgerReader:
     """All ledgers of one repository under one namespace, as they stand."""
@@ -127,17 +134,18 @@ class LedgerReader:
         `seen`: all refs that begin with the ticket's names, where they were read a moment ago; then two less.
 
         A ledger can be moved between the two looks at its places, so that it shows in both or in none, and a new commit
-        can show later than its ref; only what shows twice in the same way is believed of those: between two looks a
-        ticket may have been born, and then each of them shows something else that never was. Raises GitHubError where
-        GitHub does not answer, and where no two looks agree.
+        can show later than its ref; only what shows again in the same way is believed of those, because each look may
+        show something else that never was. Raises GitHubError where GitHub does not answer, and where not enough looks
+        agree.
         """
-        found = await (self._look(ticket) if seen is None else self._seen(ticket, seen))
+        found, alike = await (self._look(ticket) if seen is None else self._seen(ticket, seen)), 1
         for _ in range(LOOKS - 1):
             if not isinstance(found, _Doubtful):
                 return found
             before, found = found, await self._look(ticket)
-            if found == before:
-                return before.shown
+            alike = alike + 1 if found == before else 1
+            if isinstance(found, _Doubtful) and alike >= found.enough:
+                return found.shown
         if isinstance(found, _Doubtful):
             raise ServerError("the ledger's places showed something else at every look", route="git/matching-refs")
         return found

@@ -346,6 +346,28 @@ async def test_a_claim_after_a_half_seen_birth_leaves_nothing_behind(
     assert await exact(plain.writers.refs.done(TICKET)) == (None, ())
 
 
+async def test_a_look_during_the_birth_and_one_during_the_claim_agree_and_are_no_damage(
+    plain: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    born = await plain.born()
+    exact, calls = plain.repo.place_and_branches_of_ref, itertools.count()
+
+    async def torn(ref: str) -> tuple[RefValue | Occupied | None, tuple[RefValue, ...]]:
+        # First: done before the birth, active after it. Second: active before the claim, done after it.
+        if next(calls) < 4:
+            return (RefValue(ref, born.entry.sha) if "/active/" in ref else None), ()
+        return await exact(ref)
+
+    read = await plain.replica().read(TICKET)
+    assert isinstance(read, Standing)
+    claimed = await plain.change(read, "claimed", status="working", generation=1, lease=plain.writers.lease())
+    assert isinstance(claimed, Won)
+    monkeypatch.setattr(plain.repo, "place_and_branches_of_ref", torn)
+    read = await plain.replica().read(TICKET)
+    assert isinstance(read, Standing)
+    assert (read.entry, read.unborn) == (claimed.standing.entry, False)
+
+
 async def test_looks_that_never_agree_are_no_answer(plain: World, monkeypatch: pytest.MonkeyPatch) -> None:
     await plain.born()
     exact, calls = plain.repo.place_and_branches_of_ref, itertools.count()
