@@ -12,6 +12,7 @@ from app.controller.interests import Interests
 from app.controller.keyring import Keyring
 from app.controller.landing_look import LandingLook, look_at_landing
 from app.controller.policies import Policies
+from app.controller.run_look import RunLook, RunLooks
 from app.controller.standing_trunks import standing_trunks
 from app.controller.witnessing import Witnessing
 from app.domain.admitted_again import admitted_again
@@ -27,6 +28,7 @@ from app.domain.policy_in_force import InForce
 from app.domain.record import Record
 from app.domain.refs import BRANCH_NAMESPACE, DEFAULT_NAMESPACE, LedgerRefs
 from app.domain.report import Frozen
+from app.domain.run_seen import RunSeen
 from app.domain.stack_moves import pin_asked
 from app.domain.surroundings import Asked
 from app.domain.ticket_id import Child, TicketId, by_number, number_of
@@ -65,6 +67,17 @@ class View:
     landing: LandingLook = field(default_factory=LandingLook)
     trunks: tuple[Branch, ...] | None = None
     """The trunks that stand, read only where the board moved the ticket to another release."""
+    runs: RunLook = field(default_factory=RunLook)
+
+    @property
+    def run(self) -> RunSeen | None:
+        """The run that was started for the ticket or holds it, as it is now; None where the record names none."""
+        return self.runs.run
+
+    @property
+    def run_ended(self) -> bool:
+        """Whether the workflow run that holds the ticket is over: its holder is dead at once."""
+        return self.runs.holder_ended
 
     @property
     def now(self) -> datetime:
@@ -102,6 +115,7 @@ class Views:
         self._comparisons: OrderedDict[tuple[int, str, str], Comparison] = OrderedDict()
         self._interests = Interests()
         self._policies = Policies()
+        self._run_looks = RunLooks()
 
     async def look(self, owner: str, name: str, ticket: TicketId, refs: Sequence[RefValue] | None = None) -> View:
         """Read the ledger and GitHub's state, in a number of requests that depends on neither's age or size. `refs`:
@@ -149,6 +163,7 @@ class Views:
             family=await self._families.of(repo, ledger, usable, policy.policy, contains, observation.now),
             landing=landing,
             trunks=await _trunks_asked_for(repo, usable, policy.policy, observation),
+            runs=await self._runs(repo, usable, policy.policy, observation.now),
         )
 
     async def _found(
@@ -277,6 +292,9 @@ class Views:
             while len(self._comparisons) > _KEPT_COMPARISONS:
                 self._comparisons.popitem(last=False)
         return self._comparisons[key]
+
+    async def _runs(self, repo: Repository, standing: Standing | None, policy: Policy | None, now: datetime) -> RunLook:
+        return RunLook() if standing is None else await self._run_looks.look(repo, standing.record, policy, now)
 
     async def _heartbeat(self, repo: Repository, standing: Standing | None) -> datetime | None:
         lease = standing.record.lease if standing else None
