@@ -19,6 +19,7 @@ from app.agent.api import Service
 from app.agent.effect_run import KEY_VARIABLE, Execution, LocalRun
 from app.agent.environment import usage
 from app.agent.home import Home
+from app.domain.attendance import of_holder
 from app.domain.effect import Kind, needs_approval
 from app.domain.effect_api import EffectIntent
 from app.domain.effect_probe import PROBES, Probe
@@ -255,7 +256,7 @@ def _line(effect: EffectState) -> str:
 
 
 def _show_dry_run(body: dict[str, Any], command: tuple[str, ...], as_json: bool) -> None:
-    approval = needs_approval(str(body["kind"]))
+    approval = needs_approval(str(body["kind"]), of_holder(None))
     if as_json:
         show.data({"dry_run": {**body, "command": list(command), "needs_approval": approval}})
         return

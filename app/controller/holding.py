@@ -80,6 +80,10 @@ class Written:
     """The commit that a checkpoint's maker says it stands on."""
     along: Callable[[], Awaitable[Along]] | None = None
     """Makes what moves along, once it is known that the write may be tried."""
+    refused: Blocked | None = None
+    """What is written down is that the call was refused with this. It is no answer that a repetition gets: what stood
+    in its way may be gone then.
+    """
 
 
 T = TypeVar("T")
@@ -241,7 +245,11 @@ class Holding:
 
         def build(view: View, record: Record, lease: Lease) -> Written:
             noted = or_refuse(rule(view, record, lease))
-            return Written(noted.record, f"effect {word}", effect=state_of(noted.effect, go=noted.go))
+            if noted.denied is not None and noted.record == record:
+                raise Refused(noted.denied)
+            event = f"effect {word}" if noted.denied is None else f"effect {word} denied"
+            state = state_of(noted.effect, go=noted.go)
+            return Written(noted.record, event, effect=state, refused=noted.denied)
 
         answer, _, _ = await self._write(owner, name, ticket, claims, request, build, to=f"effects/{word}")
         return answer
@@ -302,7 +310,7 @@ class Holding:
                 to=to,
             )
             kept = alive(built.record, ttl=(view.usable_policy or Policy()).lease.ttl, now=view.now)
-            record = kept.model_copy(update={"requests": kept.with_answer(entry)})
+            record = kept if built.refused else kept.model_copy(update={"requests": kept.with_answer(entry)})
             along = await built.along() if built.along is not None else Along()
             outcome = await self._journal.write(
                 view,
@@ -310,12 +318,13 @@ class Holding:
                 record,
                 built.event,
                 when=view.now,
-                request=request.key,
+                request=None if built.refused else request.key,
                 also=along.updates,
                 kept_at=along.kept_at,
             )
             if isinstance(outcome, Journaled):
                 await self._pokes.poke(view.key, due_at=view.now + self._delay(evidence))
+                _unless(built.refused)
                 written = answer.model_copy(update={"ledger_commit": outcome.standing.entry.sha})
                 return written, view, outcome.standing
             if isinstance(outcome, Undecided):

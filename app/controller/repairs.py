@@ -12,7 +12,16 @@ from app.controller.upkeep import Upkeep
 from app.controller.view import View
 from app.domain.keys import TicketKey
 from app.domain.landing_actions import Nudge, TellOfMerge
-from app.domain.plan import AskAboutEffect, AskAboutPull, AskPerson, Plan, RemoveComment, ReopenPull, WarnOfGap
+from app.domain.plan import (
+    AskAboutEffect,
+    AskAboutPull,
+    AskForApproval,
+    AskPerson,
+    Plan,
+    RemoveComment,
+    ReopenPull,
+    WarnOfGap,
+)
 from app.github.pulls import PullRefusal, PullRefused
 from app.ledger.reading import Standing
 
@@ -45,6 +54,8 @@ class Repairs:
                 await self._pokes.poke(*(str(TicketKey(view.repo.full_name, ticket)) for ticket in action.tickets))
             elif isinstance(action, AskAboutEffect):
                 written += await self._reporter.ask_about_effect(view, action)
+            elif isinstance(action, AskForApproval):
+                written += await self._reporter.ask_for_approval(view, action)
             elif isinstance(action, WarnOfGap):
                 written += await self._reporter.warn_of_gap(view, action)
             elif isinstance(action, ReopenPull):

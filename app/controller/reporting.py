@@ -6,13 +6,14 @@ did not hear, or two of us do it: the next look sees both and keeps the oldest. 
 
 from app.controller.project import Projector
 from app.controller.view import View
+from app.domain.denied_effects import denial_report
 from app.domain.effect_report import effect_report
 from app.domain.fence_commit import Disarming
 from app.domain.handoff_marker import report_marker
 from app.domain.landing_actions import TellOfMerge
 from app.domain.missing_pull_report import edge_of, missing_pull_report, reports_of
 from app.domain.observation import Pull
-from app.domain.plan import AskAboutEffect, AskPerson, RestoreBranch, WarnOfGap
+from app.domain.plan import AskAboutEffect, AskForApproval, AskPerson, RestoreBranch, WarnOfGap
 from app.domain.pull_evidence import Uncertain
 from app.domain.report import (
     Frozen,
@@ -72,6 +73,10 @@ class Reporter:
     async def ask_about_effect(self, view: View, action: AskAboutEffect) -> int:
         """Once for each effect that looking did not settle. Returns the number of writes."""
         return await self._tell(view, action.edge, effect_report(view.ticket, action, view.observation.issue))
+
+    async def ask_for_approval(self, view: View, action: AskForApproval) -> int:
+        """Once for each effect that nobody approved, in each generation. Returns the number of writes."""
+        return await self._tell(view, action.edge, denial_report(view.ticket, action, view.observation.issue))
 
     async def _tell(self, view: View, edge: str, text: str) -> int:
         pull, issue = _pull(view), view.observation.issue

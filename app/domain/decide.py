@@ -14,6 +14,7 @@ from app.domain import gates, landing_steps, permits
 from app.domain.board import decide_board
 from app.domain.checkpoint_gap import overdue, telling
 from app.domain.child_changes import with_results
+from app.domain.denied_effects import denials
 from app.domain.drafts import decide_draft
 from app.domain.effect_report import settling
 from app.domain.external_id import parse
@@ -122,6 +123,7 @@ def _rules(s: Situation) -> Plan:
         *asked,
         *_gap(s),
         *effects,
+        *denials(s.record, s.observation),
     )
     return (*others, *landing_steps.next_write(s, others))
 

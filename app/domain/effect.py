@@ -5,11 +5,13 @@ record. An effect is intended, then dispatched, then settled; who dies in betwee
 response" never means "did not happen".
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
+from app.domain.attendance import Attendance, Attended
 from app.domain.model import Instant, Stored
 
 EFFECT_KEY = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
@@ -39,12 +41,45 @@ class Kind(StrEnum):
     BILLING = "billing"
 
 
-REVERSIBLE: frozenset[str] = frozenset(
-    {Kind.DEPLOY_STAGING, Kind.TAG, Kind.CLOUD_CHANGE, Kind.COMMENT, Kind.GITHUB},
-)
-"""What can be put back by another effect. Every other kind, one of a newer version too, needs a person's approval of
-that very effect in that generation, from attended and unattended holders alike.
-"""
+@dataclass(frozen=True)
+class Rule:
+    """What may be done of a kind without a person's approval of that very effect in that generation. `unattended`:
+    where nobody is there; `attended`: where a person acts at this very moment. What cannot be undone is denied to both.
+    """
+
+    unattended: bool
+    attended: bool
+    why: str
+
+    @property
+    def denies_all(self) -> bool:
+        return not self.attended
+
+
+RULES: dict[Kind, Rule] = {
+    Kind.DEPLOY_STAGING: Rule(True, True, "another deployment takes its place, and no customer sees it"),
+    Kind.DEPLOY_PRODUCTION: Rule(False, True, "customers see it at once; whoever is there can put the last one back"),
+    Kind.MIGRATION: Rule(False, False, "data that was changed or dropped does not come back"),
+    Kind.PUBLISH: Rule(False, False, "others have taken the version by the time it is withdrawn"),
+    Kind.RELEASE: Rule(False, False, "others have taken the version by the time it is withdrawn"),
+    Kind.TAG: Rule(True, True, "a tag can be removed"),
+    Kind.CLOUD_CHANGE: Rule(True, True, "another change puts it back"),
+    Kind.CLOUD_DESTROY: Rule(False, False, "what was destroyed does not come back"),
+    Kind.EMAIL: Rule(False, False, "what was sent was read"),
+    Kind.NOTIFY: Rule(False, False, "what was sent was read"),
+    Kind.COMMENT: Rule(True, True, "it can be edited and removed"),
+    Kind.GITHUB: Rule(True, True, "it can be closed or removed"),
+    Kind.BILLING: Rule(False, False, "money that moved is not ours to fetch back"),
+}
+"""The deny-list: every kind, and what may be done of it without approval."""
+
+UNKNOWN_KIND = Rule(False, False, "this version does not know what it does")
+
+
+def rule_of(kind: str) -> Rule:
+    """The rule of a kind; one of a newer version's counts as what cannot be undone."""
+    return RULES[Kind(kind)] if kind in RULES else UNKNOWN_KIND
+
 
 State = Literal["intended", "dispatching", "confirmed", "failed_no_effect", "unknown", "abandoned"]
 SETTLED: frozenset[str] = frozenset({"confirmed", "failed_no_effect"})
@@ -88,15 +123,21 @@ class Effect(Stored):
     probes: int = 0
     """How often a probe did not find it since it is unknown."""
     probed_at: Instant | None = None
+    denied_in: int | None = None
+    """The latest generation in which it was refused because nobody approved it."""
+    denied_at: Instant | None = None
 
     @property
     def identity(self) -> tuple[int, str]:
         return self.generation, self.nonce
 
 
-def needs_approval(kind: str) -> bool:
-    """Whether a person must approve an effect of this kind before it is dispatched."""
-    return kind not in REVERSIBLE
+def needs_approval(kind: str, at: Attendance) -> bool:
+    """Whether a person must approve an effect of this kind before it is dispatched, where it is `at` this moment
+    attended or not.
+    """
+    rule = rule_of(kind)
+    return not (rule.attended if isinstance(at, Attended) else rule.unattended)
 
 
 def is_approved(approvals: tuple[dict[str, Any], ...], key: str, generation: int) -> bool:

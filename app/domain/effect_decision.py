@@ -4,7 +4,9 @@ The word of a person alone does this; a token proves an account. Pure.
 """
 
 from datetime import datetime
+from typing import Any
 
+from app.domain.attendance import of_holder
 from app.domain.effect import Effect, EffectResult, State, is_approved, needs_approval
 from app.domain.effect_journal import Noted, find, put
 from app.domain.model import instant_text
@@ -34,13 +36,21 @@ def approved(record: Record, key: str, *, by: str, now: datetime) -> Noted | Blo
             f"there is nothing to approve about the effect {key}: {known}",
             "its holder says first what it means to do: `agent-recovery effect run`",
         )
-    if not needs_approval(effect.kind):
+    if not needs_approval(effect.kind, of_holder(None)):
         return Blocked(
             Code.USAGE, f"effects of the kind {effect.kind} need no approval", "nothing has to be done: it may be run"
         )
     present = tuple(a for a in record.approvals if a.get("generation") == record.generation and a.get("effect") != key)
     approval = {"effect": key, "generation": record.generation, "by": by, "at": instant_text(now)}
     return Noted(record.model_copy(update={"approvals": (*present, approval)}), effect)
+
+
+def only_begun(record: Record) -> tuple[dict[str, Any], ...]:
+    """The approvals that stay when a person has the ticket go on anew: those of effects that were let through. What was
+    not begun until then needs another word.
+    """
+    waiting = {e.key for e in record.effects if e.state in ("intended", "abandoned")}
+    return tuple(a for a in record.approvals if a.get("effect") not in waiting)
 
 
 def denied(record: Record, key: str, *, by: str, now: datetime) -> Noted | Blocked:

@@ -66,4 +66,6 @@ def shown(record: Record) -> list[str]:
 def _line(effect: Effect) -> str:
     what = f"{effect.key} ({inline(effect.kind, 40)}): {effect.state}"
     note = effect.result.note if effect.result is not None else ""
+    if effect.state == "intended" and effect.denied_in == effect.generation:
+        note = "refused until a person approves it"
     return f"{what}, {note}" if note else what

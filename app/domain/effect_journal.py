@@ -13,7 +13,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from app.domain.effect import MAX_NOTE, MAX_REMOTE_ID, SETTLED, Effect, EffectResult, is_approved, needs_approval
+from app.domain.attendance import Attendance, of_holder
+from app.domain.effect import (
+    MAX_NOTE,
+    MAX_REMOTE_ID,
+    SETTLED,
+    Effect,
+    EffectResult,
+    is_approved,
+    needs_approval,
+    rule_of,
+)
 from app.domain.effect_api import EffectIntent, EffectOutcome
 from app.domain.effect_probe import CannotTell, NothingThere, Present, Sighting, next_probe_at, read_probe
 from app.domain.outcome import Blocked, Code
@@ -36,11 +46,14 @@ INTERRUPTED = "its holder is gone; nobody knows whether it happened"
 
 @dataclass(frozen=True)
 class Noted:
-    """The record after a word about an effect, the effect as it is now, and whether the caller may carry it out."""
+    """The record after a word about an effect, the effect as it is now, and whether the caller may carry it out.
+    `denied`: it is refused, and the record says so.
+    """
 
     record: Record
     effect: Effect
     go: bool = False
+    denied: Blocked | None = None
 
 
 def find(record: Record, key: str) -> Effect | None:
@@ -78,10 +91,15 @@ def intended(record: Record, lease: Lease, request: EffectIntent, *, now: dateti
     return Noted(_shrunk(put(record, effect)), effect)
 
 
-def dispatched(record: Record, lease: Lease, key: str, attempt: str, *, now: datetime) -> Noted | Blocked:
+def dispatched(
+    record: Record, lease: Lease, key: str, attempt: str, *, now: datetime, at: Attendance | None = None
+) -> Noted | Blocked:
     """The holder is about to do it: the one moment in which an execution is let through. The same attempt asked again
     is let through again, because it was not begun before its answer came. What it is called is kept as a digest: the
     ledger is read by many, and whoever knows the name may say how the execution ended.
+
+    `at`: whether a person acts at this moment, by default as it is for a holder. Refused for want of an approval, the
+    record says so, once for each effect and generation however often it is asked.
     """
     effect, mark = find(record, key), _mark(attempt)
     if effect is None or effect.state == "abandoned" or (effect.state == "intended" and not _own(effect, lease)):
@@ -94,15 +112,9 @@ def dispatched(record: Record, lease: Lease, key: str, attempt: str, *, now: dat
     if effect.state != "intended" and not again:
         return Noted(record, effect)
     # Asked again too: a holder's own commit may have called it dispatching, which is nobody's approval.
-    if needs_approval(effect.kind) and not is_approved(record.approvals, key, record.generation):
-        return Blocked(
-            Code.EFFECT_NOT_APPROVED,
-            f"effects of the kind {effect.kind} cannot be undone, and nobody approved {key} in generation "
-            f"{record.generation}",
-            f"a person approves it in a comment on #{record.ticket}: `/recovery approve{of(record.ticket_id)} {key}`; "
-            "then run the same command again",
-            generation=record.generation,
-        )
+    acts = at if at is not None else of_holder(lease.run)
+    if needs_approval(effect.kind, acts) and not is_approved(record.approvals, key, record.generation):
+        return _denied(record, effect, acts, now)
     if again:
         return Noted(record, effect, go=True)
     effect = effect.model_copy(update={"state": "dispatching", "attempt": mark, "dispatched_at": now})
@@ -320,6 +332,26 @@ def _outcome(key: str, outcome: str) -> Effect:
     return Effect.model_validate(
         {"key": key, "kind": "", "state": known, "generation": 0, "nonce": "", "result": result}
     )
+
+
+def _denied(record: Record, effect: Effect, at: Attendance, now: datetime) -> Noted:
+    kind, key = effect.kind, effect.key
+    why = (
+        f"effects of the kind {kind} cannot be undone"
+        if rule_of(kind).denies_all
+        else f"effects of the kind {kind} need a person, and nobody is there ({at.why})"
+    )
+    refusal = Blocked(
+        Code.EFFECT_NOT_APPROVED,
+        f"{why}, and nobody approved {key} in generation {record.generation}",
+        f"a person approves it in a comment on #{record.ticket}: `/recovery approve{of(record.ticket_id)} {key}`; "
+        "then run the same command again",
+        generation=record.generation,
+    )
+    if effect.denied_in == record.generation:
+        return Noted(record, effect, denied=refusal)
+    effect = effect.model_copy(update={"denied_in": record.generation, "denied_at": now})
+    return Noted(put(record, effect), effect, denied=refusal)
 
 
 def _told(text: str, max_bytes: int) -> str:

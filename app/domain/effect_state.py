@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from app.domain.attendance import of_holder
 from app.domain.effect import Effect, needs_approval
 from app.domain.model import Message
 
@@ -13,7 +14,9 @@ class EffectState(Message):
     kind: str
     state: str
     go: bool = False
-    needs_approval: bool = Field(default=False, description="its kind cannot be undone: a person approves it first")
+    needs_approval: bool = Field(
+        default=False, description="a person approves it first: its kind is denied where nobody acts"
+    )
     by: str | None = Field(default=None, description="who says so: its command, a probe, or a person")
     exit_code: int | None = None
     remote_id: str | None = None
@@ -32,7 +35,7 @@ def state_of(effect: Effect, *, go: bool = False) -> EffectState:
         kind=effect.kind,
         state=effect.state,
         go=go,
-        needs_approval=bool(effect.kind) and needs_approval(effect.kind),
+        needs_approval=bool(effect.kind) and needs_approval(effect.kind, of_holder(None)),
         by=result.by if result is not None else None,
         exit_code=result.exit_code if result is not None else None,
         remote_id=result.remote_id if result is not None else None,

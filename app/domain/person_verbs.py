@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.domain.derived import derived
+from app.domain.effect_decision import only_begun
 from app.domain.effect_journal import interrupted
 from app.domain.fence_commit import may_still_merge
 from app.domain.fencing import AtPublished, Foreign, Head, NothingPublished
@@ -141,7 +142,9 @@ def recover(g: Grounds, *, by: str) -> Heard | Blocked:
         remedy = f"`/recovery takeover{of(record.ticket_id)}` ends the dead lease, and any agent may claim then"
         return Blocked(Code.RESUME_DISABLED, reason, remedy, generation=record.generation)
     attempts = record.attempts.model_copy(update={"count": 0})
-    after = record.model_copy(update={"attempts": attempts, "intent": Intent(by=by, at=g.now)})
+    after = record.model_copy(
+        update={"attempts": attempts, "intent": Intent(by=by, at=g.now), "approvals": only_begun(record)}
+    )
     return Heard(after, f"{ticket} can be claimed again: its age and attempts count from now", f"to go on, by {by}")
 
 

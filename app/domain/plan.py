@@ -146,6 +146,27 @@ class AskAboutEffect:
 
 
 @dataclass(frozen=True)
+class NoteDenied:
+    """Write down that an effect was begun which nobody approved: its holder's own commit says so."""
+
+    key: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class AskForApproval:
+    """Tell a person of an effect that nobody approved. `began`: its holder says that it was begun all the same. `edge`
+    names effect and generation, so it is told once.
+    """
+
+    edge: str
+    key: str
+    kind: str
+    began: bool
+    reason: str
+
+
+@dataclass(frozen=True)
 class AskAboutPull:
     """Tell a person, in one comment that is kept up to date, why no PR is opened for the ticket."""
 
@@ -346,6 +367,8 @@ Action = (
     | NoteSaved
     | ProbeEffect
     | AskAboutEffect
+    | NoteDenied
+    | AskForApproval
     | StampLease
     | SealTail
     | NoteProgress

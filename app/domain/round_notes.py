@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from app.domain import gates, noting
+from app.domain.denied_effects import noted_denied
 from app.domain.dispatch_settled import Started
 from app.domain.landing_actions import NoteDequeued, NoteMerge, NoteUpdate
 from app.domain.landing_settled import Accepted, Merge
@@ -13,6 +14,7 @@ from app.domain.plan import (
     ForgetRefusals,
     MoveTrunk,
     Note,
+    NoteDenied,
     NotePredecessor,
     NoteProgress,
     NoteResults,
@@ -47,6 +49,8 @@ def noted(record: Record, plan: Plan, *, now: datetime) -> Record:
             record = record.model_copy(update={"attempts": gates.progress_noted(record, now=now)})
         elif isinstance(action, NoteResults):
             record = record.model_copy(update={"children": action.children})
+        elif isinstance(action, NoteDenied):
+            record = noted_denied(record, action)
         elif isinstance(action, PullIsOpen):
             record = noting.open_pull(record, action.number)
         elif isinstance(action, NoteUpdate | NoteMerge | NoteDequeued):
@@ -88,6 +92,7 @@ def story_of(results: Sequence[Result]) -> str:
 
 _EVENTS: dict[type[Action], str] = {
     NoteProgress: "progress noted",
+    NoteDenied: "an effect was begun that nobody approved",
     ProbeEffect: "effects looked for",
     StampLease: "lease renewed",
     SealTail: "sealed by the service",

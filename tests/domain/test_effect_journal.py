@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from app.domain import effect_findings
 from app.domain.admitted_again import admitted_again
+from app.domain.attendance import of_holder
 from app.domain.effect import Effect, Kind, needs_approval
 from app.domain.effect_api import EffectIntent, EffectOutcome
 from app.domain.effect_journal import (
@@ -68,6 +69,13 @@ def outcome(result: str, attempt: str = A, **more: Any) -> EffectOutcome:
 def done(answer: Noted | Blocked) -> Noted:
     assert isinstance(answer, Noted), answer
     return answer
+
+
+def refusal(answer: Noted | Blocked) -> Blocked:
+    assert isinstance(answer, Noted), answer
+    assert answer.denied is not None
+    assert not answer.go
+    return answer.denied
 
 
 def begun(probe: Any = None, key: str = "tag-1") -> Record:
@@ -165,14 +173,13 @@ def test_who_reads_the_ledger_cannot_tell_the_end_of_anothers_execution() -> Non
 def test_what_cannot_be_undone_waits_for_a_persons_approval_of_this_effect_in_this_generation(kind: Kind) -> None:
     asked = done(intended(held(2), lease(2), intent(kind=kind), now=NOW)).record
     answer = dispatched(asked, lease(2), "tag-1", A, now=NOW)
-    if not needs_approval(kind):
+    if not needs_approval(kind, of_holder(None)):
         assert done(answer).go
         return
-    assert isinstance(answer, Blocked)
-    assert answer.code is Code.EFFECT_NOT_APPROVED
+    assert refusal(answer).code is Code.EFFECT_NOT_APPROVED
     for wrong in ({"effect": "tag-1", "generation": 1}, {"effect": "tag-2", "generation": 2}, {}):
         still = asked.model_copy(update={"approvals": (wrong,)})
-        assert isinstance(dispatched(still, lease(2), "tag-1", A, now=NOW), Blocked)
+        assert refusal(dispatched(still, lease(2), "tag-1", A, now=NOW))
     approved = asked.model_copy(update={"approvals": ({"effect": "tag-1", "generation": 2},)})
     assert done(dispatched(approved, lease(2), "tag-1", A, now=NOW)).go
 
@@ -183,13 +190,12 @@ def test_a_holder_who_calls_it_dispatching_in_its_own_commit_has_no_approval_by_
     through = done(dispatched(approved, lease(2), "tag-1", A, now=NOW)).record
     assert done(dispatched(through, lease(2), "tag-1", A, now=NOW)).go
     pushed = through.model_copy(update={"approvals": ()})
-    refused = dispatched(pushed, lease(2), "tag-1", A, now=NOW)
-    assert isinstance(refused, Blocked)
+    refused = refusal(dispatched(pushed, lease(2), "tag-1", A, now=NOW))
     assert refused.code is Code.EFFECT_NOT_APPROVED
 
 
 def test_the_kinds_that_need_approval() -> None:
-    assert {kind.value for kind in Kind if needs_approval(kind)} == {
+    assert {kind.value for kind in Kind if needs_approval(kind, of_holder(None))} == {
         "deploy.production",
         "migration",
         "publish",
@@ -199,7 +205,7 @@ def test_the_kinds_that_need_approval() -> None:
         "notify",
         "billing",
     }
-    assert needs_approval("something.newer")
+    assert needs_approval("something.newer", of_holder(None))
 
 
 # --- interruptions ---

@@ -16,6 +16,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from app.domain import effect_probe
+from app.domain.attendance import of_holder
 from app.domain.effect import Kind, State, needs_approval
 
 ROOT = Path(__file__).parents[2]
@@ -168,7 +169,10 @@ def _table_of_writes() -> str:
 
 
 def _kinds() -> str:
-    rows = [f"| `{kind}` | {'a person, for this very effect' if needs_approval(kind) else 'nobody'} |" for kind in Kind]
+    rows = [
+        f"| `{kind}` | {'a person, for this very effect' if needs_approval(kind, of_holder(None)) else 'nobody'} |"
+        for kind in Kind
+    ]
     return "\n".join(["| kind | approved by |", "|---|---|", *rows])
 
 
