@@ -32,6 +32,7 @@ from app.domain.outcome import Refused
 from app.domain.ticket_id import TicketId
 from app.emulator.client import Emulator
 from app.github.errors import GitHubError
+from tests.marker_index import MarkerIndex
 
 T = TypeVar("T")
 
@@ -97,6 +98,13 @@ class Disturber:
     """How much later it is by the processes' own clocks."""
     elapse: Callable[[], Awaitable[None]] | None = None
     """Lets a long time go by."""
+    index: MarkerIndex | None = None
+    """Judged after every request and every push: what stands then is what a death there leaves."""
+
+    def judge(self, when: str) -> None:
+        """Whether the index of tickets in progress tells the truth now."""
+        if self.index is not None:
+            self.index.judge(when)
 
     def meets(self, call: Call) -> str:
         """Count a call; the disturbance that hits it, or nothing."""
@@ -163,7 +171,9 @@ class DisturbedTransport(httpx.AsyncBaseTransport):
         """Send the request, if the process lives that long."""
 
         async def send() -> httpx.Response:
-            return await self._inner.handle_async_request(request)
+            response = await self._inner.handle_async_request(request)
+            self._process.disturber.judge(f"{request.method} {request.url.path}")
+            return response
 
         async def spoil(kind: str) -> httpx.Response:
             if kind in DEATHS:
@@ -267,6 +277,7 @@ class Play:
         elif path and kind and not kind.startswith("killed"):
             self.disturber.order(kind, "POST", path)
         done = deed()
+        self.disturber.judge(call.name)
         return None if kind in ("killed after", "cut after") else done
 
     async def settle(self) -> None:
@@ -362,6 +373,7 @@ class Stage:
         folder.mkdir()
         disturber = Disturber(self.emulator, kind, target)
         world = self.world(self.emulator, folder)
+        disturber.index = MarkerIndex(next(self.data.glob("repos/*.git")))
         # Only the journal measures by the machine's own clock how long ago it wrote.
         own_clock = SimpleNamespace(monotonic=lambda: time.monotonic() + disturber.skew_s)
         try:
@@ -369,6 +381,7 @@ class Stage:
                 play = self.player(world, disturber)
                 await story(play)
                 await play.finish()
+                assert disturber.index.faults == []
                 return await end_of(play, self.data), disturber.of_story
         finally:
             await asyncio.shield(world.close())

@@ -186,6 +186,8 @@ async def _cancelled(play: SpokenPlay) -> None:
 
 async def _frozen(play: SpokenPlay) -> None:
     agent = await published(play)
+    if play.disturber.index is not None:
+        play.disturber.index.losing = True
     play.world.git(agent.folder, "push", "-q", "origin", f":{agent.grant.ledger_ref}")
 
 
