@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 import threading
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -17,9 +18,10 @@ from app.domain.model import ZERO_SHA
 from app.domain.outcome import Code, Refused
 from app.github.errors import Unanswered
 from app.github.repository import Repository
-from app.ledger.api import Won
+from app.ledger.api import ApiLedger, Won
 from app.ledger.git import GitLedger
 from app.ledger.git_outcomes import FencedOut, Foreign, Pushed
+from app.ledger.reading import Absent, Standing
 from app.service.events import Poked, keys_of
 
 EVENTS = ["push", "issues", "issue_comment", "pull_request", "check_run", "check_suite", "create", "delete"]
@@ -382,3 +384,29 @@ async def test_a_create_paused_through_a_tickets_whole_life(world: LoopWorld, cl
     await world.settle(controller)
     await world.settle(world.controller())
     assert world.writes(last) == []
+
+
+async def test_looks_that_each_fall_before_a_write_and_its_witness_freeze_nothing(
+    world: LoopWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A race of others: a birth between the first look and the witnesses, a claim between the second look and them."""
+    controller = world.controller()
+    absent = (await controller._views.look("acme", "shop", world.ticket)).standing
+    assert absent is None
+    grant = await world.claim(controller)
+    view = await controller._views.look("acme", "shop", world.ticket)
+    assert view.standing is not None
+    assert view.standing.entry.parent is not None
+    born = await view.ledger.at(world.ticket, view.standing.entry.parent)
+    assert isinstance(born, Standing)
+    assert born.record.generation == 0
+    read, earlier = ApiLedger.read, [Absent(), replace(born, unborn=True)]
+
+    async def late(self: ApiLedger, *arguments: Any) -> Any:
+        return earlier.pop(0) if earlier else await read(self, *arguments)
+
+    monkeypatch.setattr(ApiLedger, "read", late)
+    seen = await controller._views.look("acme", "shop", world.ticket)
+    assert seen.frozen is None
+    assert seen.record is not None
+    assert (seen.record.generation, earlier) == (grant.generation, [])
