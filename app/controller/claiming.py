@@ -20,12 +20,14 @@ from app.controller.holding import require_own
 from app.controller.journal import Journal, Journaled
 from app.controller.keyring import Keyring
 from app.controller.pokes import PokeStore
+from app.controller.run_binding import require_run, require_workflow
 from app.controller.view import View, Views
 from app.domain import gates, permits
 from app.domain.agent_api import ClaimRequest, Grant, RepositoryInfo
 from app.domain.board import trunk_of_release
 from app.domain.branch_names import in_the_way, ticket_branch
 from app.domain.derived import derived
+from app.domain.dispatched import Run
 from app.domain.effect_journal import due, interrupted
 from app.domain.fence import present_lease
 from app.domain.fence_commit import may_still_merge
@@ -41,6 +43,7 @@ from app.domain.policy import Policy
 from app.domain.policy_in_force import no_policy, noted
 from app.domain.record import Lease, Permit, Record, Work
 from app.domain.returning import returned
+from app.domain.run_claims import RunClaims
 from app.domain.settling import Unknown
 from app.domain.ticket_id import Child, TicketId, child_name_of, number_of
 from app.domain.token import Claims, issue
@@ -77,9 +80,21 @@ class Claiming:
         self._fencing = fencing
         self._resume = resume
 
-    async def claim(self, owner: str, name: str, ticket: TicketId, request: ClaimRequest, login: str) -> Grant:
-        """Make `login` the holder. Raises Refused with what stands in the way, and GitHubError."""
+    async def claim(
+        self,
+        owner: str,
+        name: str,
+        ticket: TicketId,
+        request: ClaimRequest,
+        login: str,
+        run: RunClaims | None = None,
+    ) -> Grant:
+        """Make `login` the holder. `run`: the workflow run that claims, where no account does; it has to be the one
+        that was started for the ticket. Raises Refused with what stands in the way, and GitHubError.
+        """
         view = await self._views.look(owner, name, ticket)
+        if run is not None:
+            require_workflow(view, run)
         policy, issue_ = _policy_and_issue(view)
         sent_again = False
         with self._authors.run() as author:
@@ -87,7 +102,7 @@ class Claiming:
                 if tried > 1:
                     await asyncio.sleep(random.uniform(0.05, 0.5))
                 standing = view.standing
-                if standing is not None and _is_same_claim(standing.record, request, login):
+                if standing is not None and _is_same_claim(standing.record, request, login, run):
                     require_fenced(standing.record, await self._fencing.outcome(view, standing.record))
                     if sent_again or await self._shown(view, standing, author):
                         return self._grant(view, standing, policy)
@@ -102,15 +117,17 @@ class Claiming:
                     observed_generation=request.observed_generation,
                     login=login,
                     heartbeat_at=view.heartbeat_at,
+                    run_ended=view.run_ended,
                     resumes=self._resume,
                 )
                 if isinstance(passed, Blocked):
                     raise Refused(noted(passed, view.policy))
                 if standing is not None:
                     _require_unmerged(view, standing.record)
+                ours = await require_run(view, run) if run is not None else None
                 before = _beginning(view, standing)
                 work = await self._work(view, before, policy, issue_, request)
-                record = _claimed(view, before, request, passed, work, login)
+                record = _claimed(view, before, request, passed, work, login, ours)
                 opening = _check_run_permit(view, record, author)
                 record = permits.opened(record, opening, round_id=secrets.token_hex(6), author=author, now=view.now)
                 won = await self._write(view, standing, record)
@@ -306,10 +323,11 @@ def _require_unmerged(view: View, record: Record) -> None:
         raise Refused(landed_before(record, pull.number, pull.base))
 
 
-def _is_same_claim(record: Record, request: ClaimRequest, login: str) -> bool:
-    # The login too: a claim id is chosen by its caller, and another account that guesses it must not get the token.
+def _is_same_claim(record: Record, request: ClaimRequest, login: str, run: RunClaims | None) -> bool:
+    # Who claims, too: a claim id is chosen by its caller, and another that guesses it must not get the token.
     lease = record.lease
-    return lease is not None and (lease.claim_id_hash, lease.login) == (_hashed(request.claim_id), login)
+    by = (_hashed(request.claim_id), login, run.run if run is not None else None)
+    return lease is not None and (lease.claim_id_hash, lease.login, lease.run) == by
 
 
 def _overtaken(record: Record | None) -> Blocked:
@@ -340,7 +358,9 @@ def _beginning(view: View, standing: Standing | None) -> Record:
     return returned(standing.record, view.observation) if standing.place == "done" else standing.record
 
 
-def _claimed(view: View, before: Record, request: ClaimRequest, passed: gates.Pass, work: Work, login: str) -> Record:
+def _claimed(
+    view: View, before: Record, request: ClaimRequest, passed: gates.Pass, work: Work, login: str, run: Run | None
+) -> Record:
     generation = before.generation + 1
     lease = Lease(
         generation=generation,
@@ -351,6 +371,7 @@ def _claimed(view: View, before: Record, request: ClaimRequest, passed: gates.Pa
         granted_at=view.now,
         expires_at=view.now + (view.usable_policy or Policy()).lease.ttl,
         renewals_seen=before.renewals,
+        run=run,
     )
     record = interrupted(before, now=view.now).model_copy(
         update={

@@ -42,6 +42,7 @@ from app.controller.releases import Releases
 from app.controller.reporting import Reporter
 from app.controller.resuming import Resuming
 from app.controller.round import Rounds
+from app.controller.run_binding import require_run
 from app.controller.said_on import SaidOns
 from app.controller.stops import Stops
 from app.controller.sweep import Sweeper
@@ -70,6 +71,7 @@ from app.domain.outcome import Blocked, Code, Refused
 from app.domain.rebuild import Rebuild
 from app.domain.release_record import Person, Source
 from app.domain.release_verbs import ReleaseVerb
+from app.domain.run_claims import RunClaims
 from app.domain.shown_child import Children
 from app.domain.ticket_id import TicketId, number_of
 from app.domain.token import Claims
@@ -171,20 +173,32 @@ class Controller:
         """What a number means on which somebody says something; only reads."""
         return self._said_ons
 
-    async def claim(self, owner: str, name: str, ticket: TicketId, request: ClaimRequest, login: str) -> Grant:
-        """Make `login` the holder of a ticket. Raises Refused, GitHubError."""
+    async def claim(
+        self,
+        owner: str,
+        name: str,
+        ticket: TicketId,
+        request: ClaimRequest,
+        login: str,
+        run: RunClaims | None = None,
+    ) -> Grant:
+        """Make `login` the holder of a ticket. `run`: the workflow run that claims, where no account does. Raises
+        Refused, GitHubError.
+        """
         self._require_writes()
         with counting("claim"):
             async with self._telling(owner, name, ticket), _naming(ticket):
-                return await self._claiming.claim(owner, name, ticket, request, login)
+                return await self._claiming.claim(owner, name, ticket, request, login, run)
 
-    async def brief(self, owner: str, name: str, ticket: TicketId) -> Brief:
+    async def brief(self, owner: str, name: str, ticket: TicketId, run: RunClaims | None = None) -> Brief:
         """What a fresh agent must know about a ticket. Writes nothing itself; the loop looks at the ticket, whatever
-        events were lost. Raises Refused, GitHubError.
+        events were lost. `run`: the workflow run that asks, where no account does. Raises Refused, GitHubError.
         """
         with counting("brief"):
             async with _naming(ticket):
                 view = await self._views.look(owner, name, ticket)
+                if run is not None:
+                    await require_run(view, run)
         if view.frozen is not None:
             await self._pokes.poke(view.key)
         elif is_the_loops(view):

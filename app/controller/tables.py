@@ -3,7 +3,7 @@
 Losing them loses heartbeats (one interval of suspicion), witnesses of rollbacks that no projection shows, stops that
 the settings do not name, pokes that the sweep at start-up makes anew, and marks of sweeps: without them every ticket
 is looked at once. Without the windows of new content each process counts its own. What persons said is found again in
-their comments, where they were never edited.
+their comments, where they were never edited. Tokens of workflow runs of the last minutes could be used once more.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -172,4 +172,14 @@ content_windows = Table(
     Column("payer", String, primary_key=True),
     # JSON: how many writes of new content in the seconds that begin at this moment.
     Column("made", String, nullable=False),
+)
+
+spent_tokens = Table(
+    "spent_tokens",
+    metadata,
+    # The id that the issuer of a workflow run's token gave it.
+    Column("id", String, primary_key=True),
+    Column("by", String, nullable=False),
+    Column("until", Moment, nullable=False),
+    Index("spent_tokens_until", "until"),
 )

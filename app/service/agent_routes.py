@@ -18,6 +18,7 @@ from app.domain.agent_api import (
     WriteAnswer,
 )
 from app.domain.brief import Brief
+from app.domain.run_claims import RunClaims
 from app.domain.ticket_id import MAX_NUMBER, TICKET, TicketId, ticket_id
 from app.domain.token import Claims
 from app.domain.validation_api import ValidationRequest
@@ -30,8 +31,16 @@ API = "/api/v1"
 class Tickets(Protocol):
     """What the agent API needs of the loop; `controller.controller.Controller` does it. All calls raise Refused."""
 
-    async def claim(self, owner: str, name: str, ticket: TicketId, request: ClaimRequest, login: str) -> Grant: ...
-    async def brief(self, owner: str, name: str, ticket: TicketId) -> Brief: ...
+    async def claim(
+        self,
+        owner: str,
+        name: str,
+        ticket: TicketId,
+        request: ClaimRequest,
+        login: str,
+        run: RunClaims | None = None,
+    ) -> Grant: ...
+    async def brief(self, owner: str, name: str, ticket: TicketId, run: RunClaims | None = None) -> Brief: ...
     async def evidence(
         self, owner: str, name: str, ticket: TicketId, claims: Claims, request: EvidenceRequest
     ) -> WriteAnswer: ...
@@ -89,7 +98,8 @@ Ticket = Annotated[TicketId, Depends(_ticket)]
 # Only for the published description: the token is read from the header, so that its absence is told in our words.
 _user_token = HTTPBearer(
     scheme_name="GitHub user token",
-    description="The token of the GitHub account that works. Asked of GitHub, never stored or logged.",
+    description="The token of the GitHub account that works, asked of GitHub; or the OIDC token of the workflow run "
+    "that the App started for the ticket, a fresh one for every call. Neither is stored or logged.",
     auto_error=False,
 )
 LEASE_TOKEN = HTTPBearer(
@@ -118,9 +128,11 @@ router = APIRouter(
 async def brief(
     owner: Owner, repo: Repo, ticket: Ticket, request: Request, tickets: TicketsPort, callers: CallersPort
 ) -> Brief:
-    """The ticket as GitHub and its ledger show it now. Reads only. The caller's account needs read permission."""
-    await callers.may_see(request.headers.get("authorization"), owner, repo)
-    return await tickets.brief(owner, repo, ticket)
+    """The ticket as GitHub and its ledger show it now. Reads only. The caller's account needs read permission; a
+    workflow run has to be the one that was started for the ticket.
+    """
+    caller = await callers.may_see(request.headers.get("authorization"), owner, repo)
+    return await tickets.brief(owner, repo, ticket, caller.run)
 
 
 @router.post("/claim", summary="Become the ticket's holder", dependencies=[Security(_user_token)])
@@ -133,12 +145,13 @@ async def claim(
     tickets: TicketsPort,
     callers: CallersPort,
 ) -> Grant:
-    """A new generation with a fresh lease, or the reason why not. The caller's account needs write permission.
+    """A new generation with a fresh lease, or the reason why not. The caller's account needs write permission; a
+    workflow run has to be the one that was started under the `attempt` it sends.
 
     The same `claim_id` again gets the same grant, so a call whose answer was lost can be repeated.
     """
-    login = await callers.may_claim(request.headers.get("authorization"), owner, repo)
-    return await tickets.claim(owner, repo, ticket, body, login)
+    caller = await callers.may_claim(request.headers.get("authorization"), owner, repo)
+    return await tickets.claim(owner, repo, ticket, body, caller.login, caller.run)
 
 
 @router.post("/evidence", summary="Report the workspace after a recovery", dependencies=[Security(LEASE_TOKEN)])

@@ -24,6 +24,7 @@ from app.controller.person_commands import Done, Word
 from app.controller.pokes import PokeStore
 from app.controller.release_hearing import DoneRelease
 from app.controller.release_rebuilding import BegunAnew
+from app.controller.spent_tokens import SpentTokens
 from app.controller.stops import Stops
 from app.controller.tables import pokes as pokes_table
 from app.controller.words import WordStore
@@ -41,6 +42,7 @@ from app.service.effect_routes import Effects
 from app.service.github_watch import GitHubWatch
 from app.service.intake import WebhookIntake
 from app.service.keys import parse_lease_keys, parse_private_keys, parse_seal_keys, parse_secrets
+from app.service.oidc import RunTokens
 from app.service.settings import Settings
 
 FINISH_WITHIN_S = 20.0
@@ -157,7 +159,16 @@ def make_parts(settings: Settings) -> Parts:
         github=github,
         keyring=keyring,
         loop=controller,
-        callers=Callers(github, keyring.lease_keys),
+        callers=Callers(
+            github,
+            keyring.lease_keys,
+            runs=RunTokens(
+                settings.oidc_issuer,
+                settings.oidc_audience or settings.public_url,
+                SpentTokens(database, clock.now),
+                clock.now,
+            ),
+        ),
         intake=WebhookIntake(
             parse_secrets(settings.webhook_secret.get_secret_value()), pokes, own_app_id=settings.app_id
         ),

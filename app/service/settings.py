@@ -21,7 +21,7 @@ from sqlalchemy.exc import ArgumentError
 from app.service.keys import parse_lease_keys, parse_private_keys, parse_seal_keys, parse_secrets
 
 PREFIX = "AGENT_RECOVERY_"
-_AGENTS = frozenset({"URL", "REPO", "TICKET", "GENERATION", "LEASE_TOKEN"})
+_AGENTS = frozenset({"URL", "REPO", "TICKET", "GENERATION", "LEASE_TOKEN", "ATTEMPT"})
 """Variables of the agent's side, which may stand in the same environment."""
 
 
@@ -84,6 +84,21 @@ def _check_database(text: str) -> None:
         raise ValueError("must be a sqlite:///… or postgresql://… URL")
 
 
+def _issuer(value: object) -> object:
+    address = _web_address(value)
+    if not isinstance(address, str) or not (address.startswith("https://") or urlsplit(address).hostname in _LOOPBACK):
+        raise ValueError("must be an https address (http on this machine only)")
+    return address
+
+
+def _audience(value: object) -> object:
+    if not isinstance(value, str) or not _AUDIENCE.fullmatch(value):
+        raise ValueError("must be one word without spaces, such as the address of the service")
+    return value.rstrip("/")
+
+
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+_AUDIENCE = re.compile(r"[!-~]{1,500}")
 Switch = Annotated[bool, NoDecode, BeforeValidator(_switch)]
 
 
@@ -141,6 +156,13 @@ class Settings(BaseSettings):
     )
     public_url: WebAddress | None = Field(
         default=None, description="Where agents reach the service; by default the address it listens on."
+    )
+    oidc_issuer: Annotated[str, BeforeValidator(_issuer)] = Field(
+        default="https://token.actions.githubusercontent.com",
+        description="Who makes the tokens by which workflow runs show who they are.",
+    )
+    oidc_audience: Annotated[str, BeforeValidator(_audience)] | None = Field(
+        default=None, description="For whom such tokens must be; by default the public address."
     )
     writes: Switch = Field(default=True, description="`off` stops every write to GitHub at once.")
     stopped: Scopes = Field(

@@ -101,11 +101,11 @@ class Loop:
         if self.problem is not None:
             raise self.problem
 
-    async def claim(self, owner: str, repo: str, ticket: int, request: Any, login: str) -> Any:
-        self._take("claim", owner, repo, ticket, request, login)
+    async def claim(self, owner: str, repo: str, ticket: int, request: Any, login: str, run: Any = None) -> Any:
+        self._take("claim", owner, repo, ticket, request, login, *_given(run))
 
-    async def brief(self, owner: str, repo: str, ticket: int) -> Any:
-        self._take("brief", owner, repo, ticket)
+    async def brief(self, owner: str, repo: str, ticket: int, run: Any = None) -> Any:
+        self._take("brief", owner, repo, ticket, *_given(run))
 
     async def evidence(self, owner: str, repo: str, ticket: int, claims: Claims, request: Any) -> Any:
         self._take("evidence", ticket, claims, request)
@@ -127,6 +127,10 @@ class Loop:
         self._take("heartbeat", ticket, claims, request)
         moment = datetime(2026, 11, 30, tzinfo=UTC)
         return HeartbeatAnswer(generation=1, status="working", expires_at=moment, ledger_head="a" * 40)
+
+
+def _given(run: Any) -> tuple[Any, ...]:
+    return () if run is None else (run,)
 
 
 @dataclass

@@ -4,7 +4,7 @@ import pytest
 
 from app.domain.outcome import Refused
 from app.service import callers as module
-from app.service.callers import Callers
+from app.service.callers import Account, Callers
 
 WRITER = "ghp_writer0000000000000000000000000000000"
 READER = "ghp_reader0000000000000000000000000000000"
@@ -29,7 +29,7 @@ def callers(people, time):
 
 async def test_github_is_asked_once_in_60_seconds_for_each_caller(callers, people, time):
     for _ in range(3):
-        assert await callers.may_claim(f"Bearer {WRITER}", "acme", "shop") == "wanda"
+        assert await callers.may_claim(f"Bearer {WRITER}", "acme", "shop") == Account("wanda")
     assert people.asked == ["caller", "permission"]
     await callers.may_see(f"Bearer {READER}", "Acme".lower(), "shop")
     assert people.asked == ["caller", "permission"] * 2
