@@ -22,15 +22,23 @@ def drills() -> None:
 
 @app.command()
 def demo(
+    story: Annotated[str, typer.Option(help="Which story: delivery or resume.")] = "delivery",
     seed: Annotated[int, typer.Option(help="Chooses the moment at which the first agent dies.")] = 1,
     keep: Annotated[bool, typer.Option("--keep", help="Leave everything running at the end, until Ctrl-C.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The outcome as one JSON object.")] = False,
 ) -> None:
-    """An agent dies, a fresh one goes on, the dead one comes back: proved on a GitHub that runs on this machine."""
-    from app.drill.play import play
+    """An agent dies, a fresh one goes on, the dead one comes back: proved on a GitHub that runs on this machine.
+
+    `--story resume`: agents crash, and the App starts the next one, or tells a person why it does not.
+    """
+    from app.drill.play import TALES, play
     from app.drill.telling import Result, Telling
     from app.drill.world import new_folder
 
+    if story not in TALES:
+        listed = "\n".join(f"  {name}: {tale.about}" for name, tale in TALES.items())
+        typer.echo(f"There is no story {story!r}. The stories are:\n{listed}", err=True)
+        raise typer.Exit(2)
     for number in ENDING:
         signal.signal(number, _end)
     folder = new_folder()
@@ -44,7 +52,8 @@ def demo(
                 threading.Event().wait()
 
     try:
-        result = play(folder, seed=seed, telling=telling, at_end=hold, as_data=_print_json if as_json else None)
+        as_data = _print_json if as_json else None
+        result = play(folder, seed=seed, story=story, telling=telling, at_end=hold, as_data=as_data)
     except KeyboardInterrupt:
         typer.echo(f"Ended before the story was; logs and folders are kept in {folder}", err=True)
         raise typer.Exit(130) from None

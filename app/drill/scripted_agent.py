@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -19,6 +20,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 NOTES = Path(".agent-recovery/next.json")
+CRASHES = "ORCHARD_AGENT_CRASHES"
+"""In the environment where the agent is to die as soon as it holds the ticket, before it has done anything."""
 _TASK = re.compile(r"^[ \t]*[-*] \[[ xX]\] +(.+?)[ \t]*$", re.MULTILINE)
 _LINES_A_STEP = 16
 _SECONDS_A_LINE = 0.03
@@ -76,6 +79,8 @@ def main(arguments: list[str]) -> int:
         done=sorted(progress.done),
         next=[task.id for task in progress.open_tasks()],
     )
+    if os.environ.get(CRASHES):
+        os.kill(os.getpid(), signal.SIGKILL)
     work(progress)
     note(progress, f"All {len(progress.tasks)} steps are done")
     agent_recovery("ready", "--json")

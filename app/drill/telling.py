@@ -14,9 +14,13 @@ NOT_REACHED = "not reached"
 
 @dataclass
 class Result:
-    """What a story came to. `failed` holds every step that could not be proved, with the reason."""
+    """What a story came to. `failed` holds every step that could not be proved, with the reason. `measures`: the story
+    counts what one recovery asks of GitHub.
+    """
 
     seed: int
+    story: str = "delivery"
+    measures: bool = True
     proved: dict[str, dict[str, Any]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     not_reached: dict[str, str] = field(default_factory=dict)
@@ -31,22 +35,33 @@ class Result:
     urls: dict[str, str] = field(default_factory=dict)
 
     @property
+    def steps(self) -> int:
+        """How many steps the story has to prove."""
+        return len(self.proved) + len(self.failed) + len(self.not_reached)
+
+    @property
     def all_proved(self) -> bool:
         return not self.failed and not self.not_reached and self.duplicates == 0
 
     def data(self) -> dict[str, Any]:
         return {
+            "story": self.story,
             "proved": self.proved,
             "failed": self.failed | {name: f"{NOT_REACHED}: {why}" for name, why in self.not_reached.items()},
-            "generation": self.generation,
-            "recovery_requests": self.recovery_requests,
-            "recovery_requests_by_step": self.recovery_requests_by_step,
-            "requests_apart": self.apart,
+            **(self._measured() if self.measures else {}),
             "duplicates": self.duplicates,
             "duplicates_found": self.duplicates_found,
             "seconds": round(self.seconds, 1),
             "seed": self.seed,
             "urls": self.urls,
+        }
+
+    def _measured(self) -> dict[str, Any]:
+        return {
+            "generation": self.generation,
+            "recovery_requests": self.recovery_requests,
+            "recovery_requests_by_step": self.recovery_requests_by_step,
+            "requests_apart": self.apart,
         }
 
 
@@ -110,6 +125,7 @@ class Telling:
             self._console.print(f"  not proved: {name}: {why}", markup=False, style="red")
         if result.not_reached:
             self._console.print(f"  not reached: {', '.join(result.not_reached)}", markup=False, style="red")
+        self._console.print(f"\n{len(result.proved)} of {result.steps} proved", markup=False)
 
     def still_running(self, result: Result) -> None:
         """Where everything can be looked at, as long as it runs."""
@@ -118,16 +134,21 @@ class Telling:
 
 
 def _summed_up(result: Result) -> list[tuple[str, str]]:
+    return [
+        *(_measured(result) if result.measures else ()),
+        ("duplicates", "; ".join(result.duplicates_found) or _or_not_reached(result.duplicates)),
+        ("time", f"{result.seconds:.1f} s (seed {result.seed})"),
+    ]
+
+
+def _measured(result: Result) -> list[tuple[str, str]]:
     steps = ", ".join(f"{name} {n}" for name, n in result.recovery_requests_by_step.items())
     apart = ", ".join(f"{name} {n}" for name, n in result.apart.items())
     reached = result.recovery_requests is not None
     return [
-        ("proved", f"{len(result.proved)} of {len(result.proved) + len(result.failed) + len(result.not_reached)}"),
         ("generations", _or_not_reached(result.generation)),
         ("requests to GitHub the recovery took", f"{result.recovery_requests} ({steps})" if reached else NOT_REACHED),
         ("  counted apart from them", apart if reached else NOT_REACHED),
-        ("duplicates", "; ".join(result.duplicates_found) or _or_not_reached(result.duplicates)),
-        ("time", f"{result.seconds:.1f} s (seed {result.seed})"),
     ]
 
 

@@ -8,8 +8,9 @@ import secrets
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 
@@ -41,6 +42,7 @@ STEPS = (
 )
 PERMISSIONS = {
     "metadata": "read",
+    "actions": "write",
     "contents": "write",
     "issues": "write",
     "pull_requests": "write",
@@ -56,6 +58,7 @@ EVENTS = [
     "pull_request",
     "push",
     "repository",
+    "workflow_run",
 ]
 ISSUE_BODY = "The orchard needs these steps, in this order:\n\n" + "\n".join(f"- [ ] {step}" for step in STEPS) + "\n"
 
@@ -65,6 +68,14 @@ QUIET_S = 0.5
 
 class World:
     """Starts everything, and stops what it started. `folder` is the caller's to keep or to remove."""
+
+    title, issue_body = TITLE, ISSUE_BODY
+    files: ClassVar[Mapping[str, str]] = {
+        "README.md": "# The orchard\n",
+        "tools/check.py": CHECK_PROGRAM,
+        POLICY: POLICY_TEXT,
+    }
+    """What stands in the repository from the start."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -90,11 +101,7 @@ class World:
         github.repo(
             OWNER,
             NAME,
-            files={
-                "README.md": "# The orchard\n",
-                "tools/check.py": CHECK_PROGRAM,
-                POLICY: POLICY_TEXT,
-            },
+            files=self.files,
             default_branch=DEFAULT_BRANCH,
             branches={TRUNK: None},
             collaborators={
@@ -117,7 +124,7 @@ class World:
         self._ci = github.app(CI, permissions={"metadata": "read", "checks": "write"})
         for number in range(1, TICKET):
             github.issue(REPOSITORY, f"Tree {number} looks thirsty", author=self.author.login)
-        issue = github.issue(REPOSITORY, TITLE, body=ISSUE_BODY, author=self.author.login)
+        issue = github.issue(REPOSITORY, self.title, body=self.issue_body, author=self.author.login)
         if issue["number"] != TICKET:
             raise StoryStopped(f"the ticket became #{issue['number']}, not #{TICKET}")
         self.clone_url = f"{github.url}/{REPOSITORY}.git"
@@ -231,13 +238,13 @@ class World:
             GITHUB_TOKEN=person.token,
         )
 
-    def start_agent(self, name: str, person: Person) -> tuple[StoryProcess, Path]:
+    def start_agent(self, name: str, person: Person, ticket: int = TICKET) -> tuple[StoryProcess, Path]:
         """Starts an agent in an empty folder of its own. The process and the folder."""
         workspace = self.folder / name.replace(" ", "-")
         workspace.mkdir()
         agent = StoryProcess(
             f"the {name}",
-            [sys.executable, "-m", "app.drill.scripted_agent", str(TICKET)],
+            [sys.executable, "-m", "app.drill.scripted_agent", str(ticket)],
             cwd=workspace,
             env=self.agent_environment(person),
             log=self.folder / f"{workspace.name}.log",
