@@ -58,6 +58,7 @@ def _claim(view: View, record: Record | None, resumes: bool) -> gates.Pass | Blo
         observed_generation=generation,
         login="",
         heartbeat_at=view.heartbeat_at,
+        run_ended=view.run_ended,
         resumes=resumes,
     )
     return noted(passed, view.policy) if isinstance(passed, Blocked) else passed
@@ -69,7 +70,9 @@ def _recovery(view: View, record: Record | None, evidence: EvidenceRequest | Non
         record=record,
         observation=view.observation,
         policy=policy,
-        holder=liveness(record, policy or Policy(), now=view.now, heartbeat_at=view.heartbeat_at),
+        holder=liveness(
+            record, policy or Policy(), now=view.now, heartbeat_at=view.heartbeat_at, run_ended=view.run_ended
+        ),
         head=view.head_under(record) if record is not None else view.head,
         evidence=evidence,
         children=view.family.shown(record) if record is not None else (),

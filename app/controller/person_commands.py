@@ -108,6 +108,7 @@ class PersonCommands:
             policy=view.usable_policy or Policy(),
             branch=branch,
             heartbeat_at=view.heartbeat_at,
+            run_ended=view.run_ended,
         )
 
     async def _write(self, view: View, standing: Standing, word: Word, heard: Heard) -> Record | None:

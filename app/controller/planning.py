@@ -203,6 +203,8 @@ class Planning:
             tail=standing.tail,
             author_is_dead=self._authors.is_dead,
             heartbeat_at=view.heartbeat_at,
+            run=view.run,
+            run_ended=view.run_ended,
             children=view.family.seen,
             landing=view.landing.landing,
             after_merge=view.landing.after_merge,
@@ -253,6 +255,7 @@ def _claim(view: View, policy: Policy) -> str:
         observed_generation=record.generation if record is not None else 0,
         login="",
         heartbeat_at=view.heartbeat_at,
+        run_ended=view.run_ended,
     )
     return f"refused: {passed.code} ({passed.reason})" if isinstance(passed, Blocked) else f"granted: {passed.reason}"
 

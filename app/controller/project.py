@@ -218,14 +218,14 @@ def _stuck(view: View, standing: Standing) -> Blocked | None:
     policy = view.usable_policy
     if policy is None:
         return None
-    return needs_person(standing.record, policy, now=view.now, heartbeat_at=view.heartbeat_at)
+    return needs_person(standing.record, policy, now=view.now, heartbeat_at=view.heartbeat_at, run_ended=view.run_ended)
 
 
 def _late(view: View, standing: Standing) -> Overdue | None:
     policy = view.usable_policy
     if policy is None:
         return None
-    holder = liveness(standing.record, policy, now=view.now, heartbeat_at=view.heartbeat_at)
+    holder = liveness(standing.record, policy, now=view.now, heartbeat_at=view.heartbeat_at, run_ended=view.run_ended)
     return overdue(standing.record, policy, holder, now=view.now)
 
 

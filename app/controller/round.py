@@ -171,6 +171,8 @@ class Rounds:
             after_merge=view.landing.after_merge,
             update=view.landing.update,
             trunks=view.trunks,
+            run=view.run,
+            run_ended=view.run_ended,
         )
 
     async def _carry_out(self, view: View, standing: Standing, head: Head, plan: Plan, author: str) -> Ended | Again:
@@ -225,7 +227,11 @@ class Rounds:
         waits = [a for a in plan if isinstance(a, Wait)]
         until = min((w.until for w in waits if w.until), default=None)
         policy = view.usable_policy
-        in_time = changes_at(settled.record, policy, now=view.now, heartbeat_at=view.heartbeat_at) if policy else None
+        in_time = (
+            changes_at(settled.record, policy, now=view.now, heartbeat_at=view.heartbeat_at, run_ended=view.run_ended)
+            if policy
+            else None
+        )
         return Ended(until, "; ".join(w.reason for w in waits) or "as it should be", in_time)
 
     async def _settled(self, view: View, standing: Standing, results: Sequence[Result]) -> Standing | Again | Ended:

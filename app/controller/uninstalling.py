@@ -212,7 +212,7 @@ def _held(view: View) -> str | None:
     if record is None or lease is None:
         return None
     policy = view.usable_policy or Policy()
-    state = liveness(record, policy, now=view.now, heartbeat_at=view.heartbeat_at)
+    state = liveness(record, policy, now=view.now, heartbeat_at=view.heartbeat_at, run_ended=view.run_ended)
     if not isinstance(state, Live | Suspect):
         return None
     return f"#{view.ticket} is held by {lease.login} until {instant_text(lease.expires_at)}"

@@ -109,7 +109,7 @@ def _rules(s: Situation) -> Plan:
         return (over,)
     if isinstance(s.head, Tampered):
         return (_restoration(s, s.head),)
-    stuck = needs_person(s.record, s.policy, now=s.now, heartbeat_at=s.heartbeat_at)
+    stuck = needs_person(s.record, s.policy, now=s.now, heartbeat_at=s.heartbeat_at, run_ended=s.run_ended)
     asked = asking(s.record, s.observation, stuck) if stuck is not None else ()
     effects = settling(s.record, s.observation)
     others = (
@@ -129,7 +129,7 @@ def _rules(s: Situation) -> Plan:
 
 
 def _gap(s: Situation) -> Iterator[NoteSaved | WarnOfGap | RemoveComment]:
-    holder = liveness(s.record, s.policy, now=s.now, heartbeat_at=s.heartbeat_at)
+    holder = liveness(s.record, s.policy, now=s.now, heartbeat_at=s.heartbeat_at, run_ended=s.run_ended)
     late = overdue(s.record, s.policy, holder, now=s.now)
     if late is not None:
         yield from telling(s.record, s.observation, late, tail=s.tail)

@@ -39,7 +39,7 @@ REASON_BYTES = 300
 @dataclass(frozen=True)
 class Grounds:
     """What a person's word is judged by. `branch`: the branch that it names, if that stands. `heartbeat_at`: the
-    last heartbeat of its holder that is known.
+    last heartbeat of its holder that is known. `run_ended`: the workflow run that holds it is over.
     """
 
     record: Record
@@ -48,6 +48,7 @@ class Grounds:
     policy: Policy
     branch: Branch | None = None
     heartbeat_at: datetime | None = None
+    run_ended: bool = False
 
     @property
     def now(self) -> datetime:
@@ -129,7 +130,7 @@ def recover(g: Grounds, *, by: str) -> Heard | Blocked:
         return bring_back(g, by=by)
     if (stop := _over(record) or _held(record) or _merged(g)) is not None:
         return stop
-    state = liveness(record, g.policy, now=g.now, heartbeat_at=g.heartbeat_at)
+    state = liveness(record, g.policy, now=g.now, heartbeat_at=g.heartbeat_at, run_ended=g.run_ended)
     if isinstance(state, Live | Suspect) and record.lease is not None:
         lease = record.lease
         reason = f"{lease.holder} holds generation {lease.generation} of {ticket} until {instant_text(state.until)}"

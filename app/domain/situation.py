@@ -42,6 +42,8 @@ class Situation:
     """The run that holds the ticket or was dispatched for it, as it is now; None where there is none, or it was not
     looked at.
     """
+    run_ended: bool = False
+    """Exactly the run and attempt that hold the ticket are over: the holder is dead."""
 
     @property
     def now(self) -> datetime:

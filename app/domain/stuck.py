@@ -16,7 +16,7 @@ from app.domain.record import Record
 
 
 def needs_person(
-    record: Record, policy: Policy, *, now: datetime, heartbeat_at: datetime | None = None
+    record: Record, policy: Policy, *, now: datetime, heartbeat_at: datetime | None = None, run_ended: bool = False
 ) -> Blocked | None:
     """Why the interrupted ticket waits for a person: its attempts are used up, or it is too old. None while somebody
     holds it, while a claim would pass, where the work is ready, and where somebody chose that nothing is resumed.
@@ -24,7 +24,13 @@ def needs_person(
     if record.status == "ready":
         return None
     answer = gates.may_claim(
-        record, policy, now=now, observed_generation=record.generation, login="", heartbeat_at=heartbeat_at
+        record,
+        policy,
+        now=now,
+        observed_generation=record.generation,
+        login="",
+        heartbeat_at=heartbeat_at,
+        run_ended=run_ended,
     )
     stuck = isinstance(answer, Blocked) and answer.code in (Code.ATTEMPTS_EXHAUSTED, Code.TOO_OLD)
     return answer if isinstance(answer, Blocked) and stuck else None

@@ -7,16 +7,18 @@ will have gone too long without a checkpoint, and when an interrupted ticket bec
 from datetime import datetime, timedelta
 
 from app.domain import gates
-from app.domain.lease import Live, Suspect, liveness, past
+from app.domain.attempt import open_one, waits_until
+from app.domain.lease import Live, Suspect, liveness, past, run_has_ended
 from app.domain.policy import Policy
 from app.domain.record import TERMINAL, Record
+from app.domain.run_seen import RunSeen
 
 A_MOMENT = timedelta(seconds=1)
 """The rules say "later than", and moments are of whole seconds."""
 
 
 def changes_at(
-    record: Record, policy: Policy, *, now: datetime, heartbeat_at: datetime | None = None
+    record: Record, policy: Policy, *, now: datetime, heartbeat_at: datetime | None = None, run_ended: bool = False
 ) -> datetime | None:
     """The next of these moments after `now`; None where time changes nothing. A sign of life until then only moves it:
     the look at that moment asks again.
@@ -24,7 +26,7 @@ def changes_at(
     if record.status in TERMINAL:
         return None
     found: list[datetime] = []
-    holder = liveness(record, policy, now=now, heartbeat_at=heartbeat_at)
+    holder = liveness(record, policy, now=now, heartbeat_at=heartbeat_at, run_ended=run_ended)
     granted = past(record.lease.granted_at, now) if record.lease is not None else None
     if isinstance(holder, Live | Suspect):
         found.append(holder.until)
@@ -35,9 +37,7 @@ def changes_at(
         if record.status == "recovering" and granted is not None:
             found.append(granted + policy.lease.recovering_ttl)
     elif gates.is_interrupted(record):
-        intent = past(record.intent.at, now) if record.intent is not None else None
-        life = gates.last_life(record, now=now, heartbeat_at=heartbeat_at)
-        signs = [moment for moment in (life, intent) if moment is not None]
-        if signs:
-            found.append(max(signs) + policy.resume.max_age)
+        sign = gates.last_sign(record, now=now, heartbeat_at=heartbeat_at)
+        if sign is not None:
+            found.append(sign + policy.resume.max_age)
     return min((moment + A_MOMENT for moment in found if moment >= now), default=None)
