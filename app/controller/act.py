@@ -9,6 +9,7 @@ finds nothing and its class allows it: GitHub refuses a second PR, a second comm
 import secrets
 from collections.abc import Awaitable, Sequence
 
+from app.controller.dispatching import Dispatching
 from app.controller.journal import Journaled
 from app.controller.landing import Lander
 from app.controller.project import Projector
@@ -35,9 +36,15 @@ def permit_for(action: Guarded, *, author: str, round_id: str) -> Permit:
 class Actor:
     """Sends what permits allow, and probes for what they may have done."""
 
-    def __init__(self, projector: Projector, lander: Lander) -> None:
+    def __init__(self, projector: Projector, lander: Lander, dispatching: Dispatching) -> None:
         self._projector = projector
         self._lander = lander
+        self._dispatching = dispatching
+
+    @property
+    def has_command(self) -> bool:
+        """Whether the operator has a command that starts agents."""
+        return self._dispatching.has_command
 
     async def send(self, view: View, written: Journaled, head: Head, permits: Sequence[Permit]) -> list[Result]:
         """Carry out these permits of ours, the PR first, because the comment stands on it. Each is acted on only while
@@ -63,6 +70,8 @@ class Actor:
         for permit in permits:
             if permit.kind in _OF_LANDING:
                 result = await self._lander.probe(view, permit)
+            elif permit.kind == "dispatch":
+                result = await self._dispatching.probe(view, permit)
             else:
                 number = await self._probe_one(view, permit)
                 result = Made(permit, number) if number is not None else None
@@ -102,6 +111,8 @@ class Actor:
     ) -> Result:
         if permit.kind == "pr_create":
             return await self._pull(view, permit)
+        if permit.kind == "dispatch":
+            return await self._dispatching.send(view, standing, permit)
         if permit.kind == "comment_create":
             number = _pull_number(view, standing, before)
             if number is None:

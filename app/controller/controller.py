@@ -15,6 +15,7 @@ from app.controller.claiming import Claiming
 from app.controller.clock import Clock
 from app.controller.database import Database
 from app.controller.discovering import Discovering
+from app.controller.dispatching import Dispatching
 from app.controller.ears import Ears
 from app.controller.effect_decisions import Decision, EffectDecisions
 from app.controller.effecting import Effecting
@@ -94,6 +95,10 @@ middle of that would only be made twice.
 """
 
 
+LOCAL_URL = "http://127.0.0.1:8080"
+"""Where agents reach a service that says nothing else."""
+
+
 class Controller:
     """Everything the service does to tickets. `writes` off: reads and briefs only, no write to GitHub at all."""
 
@@ -111,14 +116,16 @@ class Controller:
         workers: int = 4,
         http_get: HttpGet | None = None,
         stops: Stops | None = None,
+        dispatching: Dispatching | None = None,
     ) -> None:
         authors = Authors(boot_id)
+        dispatching = dispatching or Dispatching(LOCAL_URL)
         heartbeats = Heartbeats(database, clock)
         witnesses = Witnesses(database)
         witnessing = Witnessing(witnesses, keys)
         projector = Projector(keys)
         journal = Journal(witnessing)
-        actor = Actor(projector, Lander(pokes))
+        actor = Actor(projector, Lander(pokes), dispatching)
         self._writes = writes
         self._resumes = resume
         self._pokes = pokes

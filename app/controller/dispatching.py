@@ -99,7 +99,7 @@ class Dispatching:
         return Started(permit, run) if run is not None else None
 
     def _brief_url(self, view: View, ticket: TicketId) -> str:
-        return f"{self._service_url}/v1/repos/{view.repo.full_name}/tickets/{ticket}/brief"
+        return f"{self._service_url}/api/v1/repos/{view.repo.full_name}/tickets/{ticket}/brief"
 
     async def _run_command(self, view: View, permit: Permit, inputs: dict[str, str]) -> Result:
         if self._command is None:

@@ -171,6 +171,7 @@ class Rounds:
             after_merge=view.landing.after_merge,
             update=view.landing.update,
             trunks=view.trunks,
+            has_command=self._actor.has_command,
             run=view.run,
             run_ended=view.run_ended,
         )
@@ -228,7 +229,14 @@ class Rounds:
         until = min((w.until for w in waits if w.until), default=None)
         policy = view.usable_policy
         in_time = (
-            changes_at(settled.record, policy, now=view.now, heartbeat_at=view.heartbeat_at, run_ended=view.run_ended)
+            changes_at(
+                settled.record,
+                policy,
+                now=view.now,
+                heartbeat_at=view.heartbeat_at,
+                run_ended=view.run_ended,
+                run=view.run,
+            )
             if policy
             else None
         )

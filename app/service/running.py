@@ -17,6 +17,7 @@ from app.controller.clock import Clock
 from app.controller.content_windows import ContentWindows
 from app.controller.controller import Controller
 from app.controller.database import Database
+from app.controller.dispatching import Dispatching
 from app.controller.effect_decisions import Decision
 from app.controller.http_probe import HttpGet
 from app.controller.keyring import Keyring
@@ -36,6 +37,7 @@ from app.domain.ticket_id import TicketId
 from app.github.budget import Meter
 from app.github.client import GitHub
 from app.github.clock import GitHubClock
+from app.service.agent_command import AgentCommand
 from app.service.agent_routes import Tickets
 from app.service.callers import Callers
 from app.service.effect_routes import Effects
@@ -150,6 +152,7 @@ def make_parts(settings: Settings) -> Parts:
         workers=settings.workers,
         http_get=HttpGet(settings.probe_hosts),
         stops=stops,
+        dispatching=_dispatching(settings),
     )
     controller.lend(ears_of(controller, database, pokes, clock.now))
     return Parts(
@@ -176,6 +179,12 @@ def make_parts(settings: Settings) -> Parts:
         boot_id=boot_id,
         stops=stops,
     )
+
+
+def _dispatching(settings: Settings) -> Dispatching:
+    words, names = settings.resume_command, settings.resume_command_env
+    command = AgentCommand(words, service_url=settings.service_url, names=names) if words else None
+    return Dispatching(settings.service_url, command)
 
 
 def ears_of(controller: Controller, database: Database, pokes: PokeStore, clock: Clock) -> Hearing:

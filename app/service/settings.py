@@ -5,8 +5,10 @@ is wrong is told at once and together, by the variable's name and without its va
 """
 
 import difflib
+import json
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -121,10 +123,44 @@ def _scopes(value: object) -> object:
     return tuple(names)
 
 
+def _command(value: object) -> object:
+    if not isinstance(value, str):
+        words = value
+    elif value.lstrip().startswith("["):
+        try:
+            words = json.loads(value)
+        except ValueError:
+            raise ValueError("must be a JSON list of words, or words as a shell would read them") from None
+    else:
+        try:
+            words = shlex.split(value)
+        except ValueError:
+            raise ValueError("has a quote that does not end") from None
+    if not isinstance(words, list | tuple) or not all(isinstance(word, str) and "\0" not in word for word in words):
+        raise ValueError("must be a list of words")
+    if words and not words[0]:
+        raise ValueError("names no program")
+    return tuple(words)
+
+
+def _variables(value: object) -> object:
+    names = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple):
+        raise ValueError("must be names of variables separated by commas")
+    if any(not isinstance(name, str) or not _VARIABLE.fullmatch(name) for name in names):
+        raise ValueError("must be names of variables separated by commas")
+    if any(name.upper().startswith(PREFIX) for name in names):
+        raise ValueError(f"must not name variables of the service ({PREFIX}…): they may be its secrets")
+    return tuple(names)
+
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _SCOPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}(?:/[A-Za-z0-9._-]{1,100})?")
 _LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _HOST = re.compile(rf"(?i)(?=.{{1,253}}(?::|$)){_LABEL}(?:\.{_LABEL})+(?::[1-9][0-9]{{0,4}})?")
 ProbeHosts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_hosts)]
+Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_command)]
+Variables = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_variables)]
 Scopes = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_scopes)]
 WebAddress = Annotated[str, BeforeValidator(_web_address)]
 
@@ -169,6 +205,13 @@ class Settings(BaseSettings):
         default=(), description="Repositories (owner/name) and accounts in which nothing is written, comma-separated."
     )
     resume: Switch = Field(default=True, description="`off` refuses to resume interrupted tickets, everywhere.")
+    resume_command: Words = Field(
+        default=(),
+        description="What starts an agent where a policy says `resume.dispatch: command`; no shell reads it.",
+    )
+    resume_command_env: Variables = Field(
+        default=(), description="Variables of this environment that the started agent is given, comma-separated."
+    )
     host: Annotated[str, BeforeValidator(_host)] = Field(
         default="127.0.0.1", min_length=1, description="Address to listen on."
     )
@@ -182,6 +225,12 @@ class Settings(BaseSettings):
     largest_push_mb: int = Field(
         default=512, ge=1, le=2048, description="The largest push the git endpoint takes, in MiB."
     )
+
+    @property
+    def service_url(self) -> str:
+        """Where agents reach the service: the public address, else the one it listens on."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return self.public_url or f"http://{host}:{self.port}"
 
     @classmethod
     def settings_customise_sources(
