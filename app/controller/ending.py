@@ -37,6 +37,9 @@ _STORY: dict[Because, str] = {
     "issue_closed": "its Issue was closed",
     "issue_gone": "its Issue is gone",
     "command": "by command",
+    "pull_closed": "its PR was closed by a person",
+    "too_old": "too old to be resumed",
+    "unresumable": "nothing to resume it with",
 }
 
 

@@ -1,5 +1,6 @@
-"""How an ended ticket comes back: with its Issue open again, the next claim begins another life of it in the generation
-after the last (the ownership protocol, R10 and R11). Nothing brings it back by itself.
+"""How an ended ticket comes back: at a person's word, or, where it has landed, with its Issue opened again. The next
+claim then begins another life of it, in the generation after the last (the ownership protocol, R10 and R11). Nothing
+brings it back by itself.
 """
 
 from app.domain.observation import Observation
@@ -7,18 +8,15 @@ from app.domain.record import Attempts, Landing, Projections, Record
 
 
 def may_return(record: Record) -> bool:
-    """Whether an open Issue alone lets the next claim bring the ended ticket back. A landed one whose Issue is open was
-    reopened by a person; so was one that ended because its Issue was closed or away. One that a person's command
-    cancelled, or that was abandoned, waits for a person's word; a child waits for its ticket's holder.
+    """Whether, with its Issue open, the next claim brings the ended ticket back. A landed one whose Issue is open was
+    reopened by a person. One that was cancelled, however that came, or abandoned waits for a person's `recover`: an
+    Issue or a PR that is opened again says nothing of the kind. A child waits for its ticket's holder.
     """
     if record.child is not None:
         return False
     if record.status == "landed":
         return True
-    if record.ended is not None and record.ended.recalled is not None:
-        return True
-    by_issue = record.ended is not None and record.ended.because in ("issue_closed", "issue_gone")
-    return record.status == "cancelled" and by_issue
+    return record.ended is not None and record.ended.recalled is not None
 
 
 def returned(record: Record, observation: Observation) -> Record:
@@ -40,6 +38,7 @@ def returned(record: Record, observation: Observation) -> Record:
             "lease": None,
             "attempts": Attempts(),
             "ended": None,
+            "stopped": None,
             "pruned": None,
             "landing": Landing(),
             "fence": None,

@@ -12,6 +12,9 @@ _BECAUSE = {
     "issue_closed": "Its Issue was closed",
     "issue_gone": "Its Issue was deleted or transferred",
     "command": "A person ended it",
+    "pull_closed": "Its PR was closed",
+    "too_old": "Nothing resumed it for too long",
+    "unresumable": "There is nothing to resume it with",
 }
 
 
@@ -22,6 +25,8 @@ def why_it_ended(record: Record) -> str:
     ended = record.ended
     if ended.by is None:
         return f"{_BECAUSE[ended.because]}, seen at {instant_text(ended.at)}"
+    if ended.because == "pull_closed":
+        return inline(f"{ended.by} closed its PR, seen at {instant_text(ended.at)}", SAID_BYTES)
     said = f": {ended.reason}" if ended.reason else ""
     return inline(f"{ended.by} ended it at {instant_text(ended.at)}{said}", SAID_BYTES)
 
@@ -29,8 +34,10 @@ def why_it_ended(record: Record) -> str:
 def after_the_end(record: Record) -> str:
     """What stands now, and the way back."""
     if not may_return(record):
+        issue_is_shut = record.ended is not None and record.ended.because in ("issue_closed", "issue_gone")
+        first = f"a person reopens #{record.ticket} and" if issue_is_shut else "a person"
         return (
-            "Branch and commits are left as they are. It can be claimed again once a person says so in a comment: "
+            f"Branch and commits are left as they are. It can be claimed again once {first} says so in a comment: "
             f"`/recovery recover{of(record.ticket_id)}`."
         )
     issue = f"#{record.ticket}"

@@ -140,6 +140,7 @@ class PullNode(Message):
     clicks: Timeline = Timeline()
     rebased: Timeline = Timeline()
     removed: Timeline = Timeline()
+    closings: Timeline = Timeline()
 
     def pull(self, app: str | None = None) -> Pull:
         """The pull request. `app`: the App's own login, by which its acts are told from other people's."""
@@ -162,7 +163,7 @@ class PullNode(Message):
             mergeable=self.mergeable,
             author=self.author.login if self.author else None,
             reviewers=self.requests.names() if self.requests else (),
-            acts=acts(app, self.clicks, self.rebased, self.removed),
+            acts=acts(app, self.clicks, self.rebased, self.removed, self.closings),
         )
 
 

@@ -21,6 +21,18 @@ fragment acts on PullRequest {
   rebased: timelineItems(last: 5, itemTypes: [BASE_REF_CHANGED_EVENT]) {
     nodes { __typename ... on BaseRefChangedEvent { id createdAt currentRefName actor { __typename login } } }
   }
+  closings: timelineItems(
+    last: 10
+    itemTypes: [CLOSED_EVENT, HEAD_REF_DELETED_EVENT, HEAD_REF_FORCE_PUSHED_EVENT, BASE_REF_DELETED_EVENT]
+  ) {
+    nodes {
+      __typename
+      ... on ClosedEvent { id createdAt actor { __typename login } }
+      ... on HeadRefDeletedEvent { id createdAt actor { __typename login } }
+      ... on HeadRefForcePushedEvent { id createdAt actor { __typename login } }
+      ... on BaseRefDeletedEvent { id createdAt actor { __typename login } }
+    }
+  }
   removed: timelineItems(
     last: 50
     itemTypes: [UNASSIGNED_EVENT, UNLABELED_EVENT, REVIEW_REQUESTED_EVENT, REVIEW_REQUEST_REMOVED_EVENT]
@@ -45,7 +57,14 @@ _KINDS: dict[str, ActKind] = {
     "UnlabeledEvent": "unlabeled",
     "ReviewRequestedEvent": "review_requested",
     "ReviewRequestRemovedEvent": "review_removed",
+    "ClosedEvent": "closed",
+    "HeadRefDeletedEvent": "head_gone",
+    "HeadRefForcePushedEvent": "head_rewritten",
+    "BaseRefDeletedEvent": "base_gone",
 }
+
+
+_PEOPLE = frozenset({"User", "EnterpriseUserAccount"})
 
 
 class _Account(Message):
@@ -103,6 +122,7 @@ class _Entry(Message):
             ours=is_app and by is not None and app is not None and plain_login(by) == plain_login(app),
             at=self.at,
             what=what or (self.assignee.login if self.assignee else None) or "",
+            by_person=self.actor is not None and self.actor.typename in _PEOPLE,
         )
 
 

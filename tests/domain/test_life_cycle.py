@@ -5,10 +5,26 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.domain.life_cycle import ended, ending
+from app.domain.dispatched import Dispatched, Stopped
+from app.domain.life_cycle import Ending, ended, ending
 from app.domain.observation import Branch, Issue, Observation, Pull
-from app.domain.record import Attempts, Drafting, Ended, Lease, Permit, Projections, Published, Record, Target, Work
+from app.domain.pull_acts import Act
+from app.domain.record import (
+    Attempts,
+    Drafting,
+    Ended,
+    Fence,
+    Intent,
+    Lease,
+    Permit,
+    Projections,
+    Published,
+    Record,
+    Target,
+    Work,
+)
 from app.domain.returning import may_return, returned
+from app.domain.the_end_told import why_it_ended
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 HEAD, BASE, OTHER = "a" * 40, "b" * 40, "c" * 40
@@ -61,12 +77,31 @@ NOT_PLANNED = replace(ISSUE, state="CLOSED", state_reason="NOT_PLANNED")
 UNSAID = replace(ISSUE, state="CLOSED")
 REOPENED = replace(ISSUE, state_reason="REOPENED")
 
+
+def closing(by: str | None, kind: str = "User", at: datetime = NOW, ours: bool = False) -> Act:
+    return Act(f"C_{by}_{kind}", "closed", by, ours, at, by_person=kind == "User" and by is not None)
+
+
+BY_A_BOT = closing("stale", "Bot", NOW - timedelta(hours=1))
+BY_A_PERSON, BY_US, BY_NOBODY = closing("ann"), closing("recovery", "Bot", ours=True), closing(None)
+LONG_GONE = Act("D", "head_gone", "ann", False, NOW - timedelta(minutes=5), by_person=True)
+BRANCH_GONE = replace(LONG_GONE, at=NOW - timedelta(seconds=1))
+REWRITTEN, BASE_GONE = replace(BRANCH_GONE, kind="head_rewritten"), replace(BRANCH_GONE, kind="base_gone")
+FENCED = RECORD.model_copy(update={"fence": Fence(sha=OTHER, on=HEAD, because="on hold")})
+LOST_BRANCH = RECORD.model_copy(update={"projections": Projections(pr_number=50, reopen_pr=50)})
+ANOTHERS = RECORD.model_copy(update={"projections": Projections(pr_number=51)})
+
+
+def at_head(sha: str) -> Observation:
+    return replace(SEEN, branches=(Branch("ticket/42", sha),))
+
+
 TABLE = [
     # Issue, PRs, what becomes of a ticket in progress
     ("open, PR open", ISSUE, (OPEN,), None),
     ("open, PR converted", ISSUE, (replace(OPEN, is_draft=False),), None),
     ("open, no PR", ISSUE, (), None),
-    ("open, PR closed by a person or by GitHub", ISSUE, (CLOSED,), None),
+    ("open, PR closed by nobody that is known", ISSUE, (CLOSED,), None),
     ("open, PR merged: finishing it is landing's", ISSUE, (MERGED,), None),
     ("reopened", REOPENED, (OPEN,), None),
     ("completed, PR merged", COMPLETED, (MERGED,), ("landed", "merged")),
@@ -87,6 +122,65 @@ TABLE = [
 def test_what_ends_a_ticket(issue: Issue, pulls: tuple[Pull, ...], expected: tuple[str, str] | None) -> None:
     found = ending(RECORD, replace(SEEN, issue=issue, pulls=pulls))
     assert (found and (found.status, found.because)) == expected
+
+
+PULL_TABLE = [
+    # who closed the PR and what else its timeline tells, what becomes of the ticket
+    ("a person", RECORD, SEEN, (BY_A_PERSON,), True),
+    ("a person, after a bot did and somebody opened it again", RECORD, SEEN, (BY_A_BOT, BY_A_PERSON), True),
+    ("a person, long after the branch was gone for a while", RECORD, SEEN, (LONG_GONE, BY_A_PERSON), True),
+    ("a person, on hold", RECORD.model_copy(update={"status": "held"}), SEEN, (BY_A_PERSON,), True),
+    ("a person, and nobody holds it", RECORD.model_copy(update={"lease": None}), SEEN, (BY_A_PERSON,), True),
+    ("a person, at the fence commit", FENCED, at_head(OTHER), (BY_A_PERSON,), True),
+    ("a bot", RECORD, SEEN, (BY_A_BOT,), False),
+    ("the App itself", RECORD, SEEN, (BY_US,), False),
+    ("an account that is gone", RECORD, SEEN, (BY_NOBODY,), False),
+    ("nobody that the timeline tells of", RECORD, SEEN, (), False),
+    ("GitHub, because the branch was deleted", RECORD, SEEN, (BRANCH_GONE, BY_A_PERSON), False),
+    ("GitHub, because the branch was rewritten", RECORD, SEEN, (REWRITTEN, BY_A_PERSON), False),
+    ("GitHub, because the base went", RECORD, SEEN, (BASE_GONE, BY_A_PERSON), False),
+    ("GitHub, as the record says", LOST_BRANCH, SEEN, (BY_A_PERSON,), False),
+    ("the trunk is away", RECORD, replace(SEEN, trunk=None), (BY_A_PERSON,), False),
+    ("the branch is away", RECORD, replace(SEEN, branches=()), (BY_A_PERSON,), False),
+    ("the branch stands elsewhere", RECORD, at_head(OTHER), (BY_A_PERSON,), False),
+    ("nothing was published", RECORD.model_copy(update={"published": None}), SEEN, (BY_A_PERSON,), False),
+    ("of a child", RECORD.model_copy(update={"child": "docs"}), SEEN, (BY_A_PERSON,), False),
+    ("of a ticket whose PR is another", ANOTHERS, SEEN, (BY_A_PERSON,), False),
+]
+
+
+@pytest.mark.parametrize(
+    ("record", "seen", "acts", "ends"), [row[1:] for row in PULL_TABLE], ids=[row[0] for row in PULL_TABLE]
+)
+def test_a_pr_that_a_person_closed_ends_its_ticket(
+    record: Record, seen: Observation, acts: tuple[Act, ...], ends: bool
+) -> None:
+    observed = replace(seen, pulls=(replace(CLOSED, acts=acts),))
+    found = ending(record, observed)
+    expected = Ending("cancelled", "pull_closed", "ann closed PR #50", by="ann") if ends else None
+    assert found == expected
+    if found is not None:
+        over = ended(record, found, now=NOW)
+        assert (over.status, over.lease, over.ended and over.ended.by) == ("cancelled", None, "ann")
+        assert why_it_ended(over).startswith("ann closed its PR")
+        assert not may_return(over)
+        # A merge, an open PR and a closed Issue say something else.
+        merged = replace(MERGED, acts=acts)
+        assert ending(record, replace(seen, pulls=(merged,))) is None
+        assert ending(record, replace(seen, pulls=(replace(OPEN, acts=acts),))) is None
+
+
+def test_whoever_was_started_for_a_ticket_is_let_in_no_more_after_its_end() -> None:
+    started = Dispatched(attempt="a" * 16, start="workflow_dispatch", generation=3, at=NOW)
+    stopped = Stopped(because="attempts", edge="stuck-g3", reason="three claims", at=NOW)
+    over = ended(
+        RECORD.model_copy(update={"dispatched": started, "stopped": stopped}),
+        Ending("cancelled", "command", "no"),
+        now=NOW,
+    )
+    assert over.dispatched is not None
+    assert (over.dispatched.state, over.dispatched.attempt, over.stopped) == ("over", "a" * 16, None)
+    assert over.open == RECORD.open
 
 
 @pytest.mark.parametrize(
@@ -118,7 +212,16 @@ LANDED = ended(RECORD, ending(RECORD, replace(SEEN, issue=COMPLETED, pulls=(MERG
 BY_COMMAND = CANCELLED.model_copy(update={"ended": Ended(because="command", at=NOW)})
 UNTOLD = CANCELLED.model_copy(update={"ended": None})
 ABANDONED = UNTOLD.model_copy(update={"status": "abandoned"})
+BY_ITS_PULL = CANCELLED.model_copy(update={"ended": Ended(because="pull_closed", at=NOW, by="ann")})
+ABANDONED_WITH_WORDS = ABANDONED.model_copy(update={"ended": Ended(because="too_old", at=NOW)})
 LANDED_ELSEWHERE = LANDED.model_copy(update={"ended": None})
+
+
+def recalled(record: Record) -> Record:
+    """A person's recover was said of the ended ticket."""
+    assert record.ended is not None
+    word = record.ended.model_copy(update={"recalled": Intent(by="ann", at=NOW)})
+    return record.model_copy(update={"ended": word})
 
 
 def test_at_the_end_nobody_holds_the_ticket_and_everything_else_stays() -> None:
@@ -150,12 +253,14 @@ def test_a_merge_after_the_cancel_is_recorded_with_the_first_end(record: Record)
 @pytest.mark.parametrize(
     ("record", "comes_back"),
     [
-        (CANCELLED, True),
         (LANDED, True),
         (LANDED_ELSEWHERE, True),
+        (CANCELLED, False),
         (BY_COMMAND, False),
+        (BY_ITS_PULL, False),
         (UNTOLD, False),
         (ABANDONED, False),
+        *((recalled(r), True) for r in (CANCELLED, BY_COMMAND, BY_ITS_PULL, ABANDONED_WITH_WORDS)),
     ],
 )
 def test_what_an_open_issue_brings_back(record: Record, comes_back: bool) -> None:

@@ -1,14 +1,17 @@
 """The life cycle table, played: people act on Issue, PR and branch; the loop ends tickets, claims bring them back."""
 
 import secrets
+from functools import partial
 from typing import Any
 
 import pytest
 from loop_world import REPO, Agent, LoopWorld, claims_of
 
 from app.controller.controller import Controller
+from app.controller.person_commands import Word
 from app.domain.agent_api import CheckpointRequest
 from app.domain.outcome import Code, Refused
+from app.domain.person_verbs import recover
 from app.github.repository import Repository
 from app.ledger.git_outcomes import FencedOut, Pushed
 
@@ -50,6 +53,12 @@ async def quiet(world: LoopWorld, controller: Controller) -> str:
     return reasons[-1]
 
 
+async def said_recover(world: LoopWorld, controller: Controller) -> None:
+    """A person wants an ended ticket back."""
+    word = Word(secrets.token_hex(4), "recover", "wanda", partial(recover, by="wanda"))
+    await controller.hear("acme", "shop", world.ticket, word)
+
+
 async def refused(world: LoopWorld, controller: Controller, agent: Agent) -> Code:
     request = CheckpointRequest(key=secrets.token_hex(8), seq=900, checkpoint={"next_steps": ["more"]})
     with pytest.raises(Refused) as stopped:
@@ -63,7 +72,9 @@ def shown(world: LoopWorld, number: int) -> str:
 
 
 @pytest.mark.parametrize("reason", ["not_planned", "completed"])
-async def test_closing_the_issue_ends_the_ticket_and_reopening_it_brings_it_back(world: LoopWorld, reason: str) -> None:
+async def test_closing_the_issue_ends_the_ticket_and_a_persons_word_brings_it_back(
+    world: LoopWorld, reason: str
+) -> None:
     controller, agent, code = await world.published()
     issue(world, "closed", reason)
     assert await quiet(world, controller) == "the ticket is cancelled"
@@ -72,7 +83,7 @@ async def test_closing_the_issue_ends_the_ticket_and_reopening_it_brings_it_back
     # Branch and PR are the person's; what the App shows is calm, and is no pass.
     assert (pull(world)["state"], world.head(agent.grant.branch)) == ("open", code)
     assert "**Cancelled**" in shown(world, number)
-    assert f"reopen #{world.ticket}" in shown(world, number)
+    assert f"a person reopens #{world.ticket} and says so in a comment: `/recovery recover`" in shown(world, number)
     assert [run["conclusion"] for run in world.check_runs(code)] == ["action_required"]
     assert await refused(world, controller, agent) == Code.ENDED
     with pytest.raises(Refused) as closed:
@@ -85,6 +96,12 @@ async def test_closing_the_issue_ends_the_ticket_and_reopening_it_brings_it_back
     assert "ended" in late.reason
     issue(world, "open")
     assert await quiet(world, controller) == "the ticket is cancelled"
+    # Opening the Issue again is not that word.
+    assert (await controller.brief("acme", "shop", world.ticket)).commands == ()
+    with pytest.raises(Refused) as unsaid:
+        await world.claim(controller, 1)
+    assert unsaid.value.blocked.code == Code.ENDED
+    await said_recover(world, controller)
     brief = await controller.brief("acme", "shop", world.ticket)
     assert [command.argv[:2] for command in brief.commands] == [("agent-recovery", "recover")]
     grant = await world.claim(controller, 1)
@@ -167,15 +184,38 @@ async def test_a_ticket_that_was_only_born_ends_with_its_issue(
     assert (await world.claim(controller)).generation == 1
 
 
-async def test_a_pr_closed_by_a_person_is_left_until_it_is_opened_again(world: LoopWorld) -> None:
-    controller, agent, _ = await world.published()
+async def test_a_person_who_closes_the_pr_while_its_branch_stands_ends_the_ticket(world: LoopWorld) -> None:
+    controller, agent, code = await world.published()
     number = pull(world)["number"]
     act(world, "PATCH", f"pulls/{number}", state="closed")
-    assert "closed by a person" in await quiet(world, controller)
-    agent.push("two")
+    assert await quiet(world, controller) == "the ticket is cancelled"
+    assert (world.ledger(), world.head(agent.grant.branch), pull(world)["state"]) == (None, code, "closed")
+    assert "closed its PR" in shown(world, number)
+    assert isinstance(agent.push("two"), FencedOut)
+    # Opening it again is no word that the ticket goes on.
+    act(world, "PATCH", f"pulls/{number}", state="open")
+    assert await quiet(world, controller) == "the ticket is cancelled"
+    with pytest.raises(Refused) as unsaid:
+        await world.claim(controller, 1)
+    assert unsaid.value.blocked.code == Code.ENDED
+    await said_recover(world, controller)
+    assert (await world.claim(controller, 1)).generation == 2
+    assert await quiet(world, controller)
+    assert [p["state"] for p in world.get("pulls?state=all")] == ["open"]
+
+
+async def test_a_pr_that_was_closed_while_other_commits_stood_on_its_branch_is_left_alone(world: LoopWorld) -> None:
+    controller, agent, _ = await world.published()
+    number = pull(world)["number"]
+    head = world.head(agent.grant.branch)
+    tree = act(world, "GET", f"git/commits/{head}")["tree"]["sha"]
+    foreign = act(world, "POST", "git/commits", message="theirs", tree=tree, parents=[head])
+    act(world, "PATCH", f"git/refs/heads/{agent.grant.branch}", sha=foreign["sha"])
+    act(world, "PATCH", f"pulls/{number}", state="closed")
     assert "closed by a person" in await quiet(world, controller)
     act(world, "PATCH", f"pulls/{number}", state="open")
-    assert await quiet(world, controller) == "as it should be"
+    await world.settle(controller)
+    assert world.ledger() is not None
     assert len(world.get("pulls?state=all")) == 1
 
 
@@ -188,6 +228,7 @@ async def test_a_returned_ticket_whose_pr_was_closed_gets_a_new_one(world: LoopW
     assert await quiet(world, controller) == "the ticket is cancelled"
     assert world.head(agent.grant.branch) is None
     issue(world, "open")
+    await said_recover(world, controller)
     await world.claim(controller, 1)
     await world.settle(controller)
     assert world.head(agent.grant.branch) == code
@@ -226,5 +267,6 @@ async def test_an_ended_ticket_whose_ledger_was_lost_is_rebuilt_as_ended_and_com
     assert (made.record.status, made.lost) == ("cancelled", "")
     assert await quiet(world, controller) == "the ticket is cancelled"
     issue(world, "open")
+    await said_recover(world, controller)
     grant = await world.claim(controller, 2)
     assert (grant.generation, grant.published_sha) == (3, code)
