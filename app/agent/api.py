@@ -8,6 +8,7 @@ Loss accepted: after `patience_s` seconds without an answer the outcome is unkno
 command run again uses the same key and learns the outcome.
 """
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import TypeVar
 from urllib.parse import quote, urlsplit
@@ -32,6 +33,8 @@ from app.domain.shown_child import Children
 from app.domain.ticket_id import TicketId
 
 Answer = TypeVar("Answer", bound=BaseModel)
+Bearer = str | Callable[[], str]
+"""A token, or what gives a fresh one for every request that is sent; it may raise Refused."""
 
 _PASSING = frozenset({429, 502, 503, 504})
 _FALLBACK = {401: Code.UNAUTHENTICATED, 403: Code.FORBIDDEN, 404: Code.NOT_FOUND, 413: Code.CHECKPOINT_TOO_LARGE}
@@ -66,13 +69,13 @@ class Service:
     ) -> None:
         self._client.close()
 
-    def brief(self, user_token: str) -> Brief:
-        """The brief, for a GitHub user who may read the repository. Raises Refused."""
-        return self._call("GET", "brief", user_token, None, Brief)
+    def brief(self, bearer: Bearer) -> Brief:
+        """The brief, for a GitHub user who may read the repository, or the run that was started. Raises Refused."""
+        return self._call("GET", "brief", bearer, None, Brief)
 
-    def claim(self, user_token: str, request: ClaimRequest) -> Grant:
+    def claim(self, bearer: Bearer, request: ClaimRequest) -> Grant:
         """Claims the ticket. The same claim id gives the same grant again. Raises Refused."""
-        return self._call("POST", "claim", user_token, request, Grant)
+        return self._call("POST", "claim", bearer, request, Grant)
 
     def lease(self, lease_token: str) -> Grant:
         """The grant of the lease that stands, for whoever has its token. Raises Refused."""
@@ -94,7 +97,7 @@ class Service:
         """Says that the holder lives, and which ledger commit it last saw. Raises Refused."""
         return self._call("POST", "heartbeat", lease_token, HeartbeatRequest(ledger_head=ledger_head), HeartbeatAnswer)
 
-    def _call(self, method: str, path: str, bearer: str, body: BaseModel | None, kind: type[Answer]) -> Answer:
+    def _call(self, method: str, path: str, bearer: Bearer, body: BaseModel | None, kind: type[Answer]) -> Answer:
         attempts = Retrying(
             retry=retry_if_exception_type(_NoAnswerYet),
             stop=stop_after_delay(self._patience_s),
@@ -107,8 +110,9 @@ class Service:
         except _NoAnswerYet as failure:
             raise Refused(failure.blocked) from None
 
-    def _once(self, method: str, path: str, bearer: str, body: BaseModel | None, kind: type[Answer]) -> Answer:
-        headers = {"Authorization": f"Bearer {bearer}", "Accept": "application/json"}
+    def _once(self, method: str, path: str, bearer: Bearer, body: BaseModel | None, kind: type[Answer]) -> Answer:
+        token = bearer if isinstance(bearer, str) else bearer()
+        headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
         content: str | None = None
         if body is not None:
             headers["Content-Type"] = "application/json"

@@ -14,14 +14,16 @@ from app.agent import held
 from app.agent.api import Service, is_definite
 from app.agent.environment import usage
 from app.agent.home import Home
-from app.agent.way_in import Handed, WayIn
+from app.agent.way_in import Account, Dispatched, Handed, WayIn
 from app.domain.agent_api import ClaimRequest, Grant
-from app.domain.brief import Brief
 from app.domain.model import Message
 from app.domain.outcome import Refused
 from app.domain.ticket_id import TicketField, TicketId
 
 FILE = "claim.json"
+
+Claiming = Account | Dispatched
+"""Whoever claims by itself."""
 
 
 class ClaimIntent(Message):
@@ -61,12 +63,12 @@ def refuse_other_ticket(home: Home, wish: Wish) -> None:
 
 
 def claim(
-    home: Home, service: Service, wish: Wish, way: WayIn, before_fresh: Callable[[Brief], None]
+    home: Home, service: Service, wish: Wish, way: WayIn, before_fresh: Callable[[], None]
 ) -> tuple[held.HeldLease, Grant]:
     """Claims the ticket, or gets the grant of the claim this folder already made or of the lease that was handed over,
     and keeps it in lease.json.
 
-    `before_fresh` is called with the brief before a claim that would make a new generation; it may raise Refused.
+    `before_fresh` is called before a claim that would make a new generation; it may raise Refused.
     Raises Refused as the service does.
     """
     refuse_other_ticket(home, wish)
@@ -74,29 +76,30 @@ def claim(
         return _take(home, service, wish, way, before_fresh)
     saved = home.load(FILE, ClaimIntent)
     if saved is not None and wish.is_for(saved):
-        grant = _again(home, service, saved, way.token)
+        grant = _again(home, service, saved, way)
         if grant is not None:
-            return _keep(home, saved, grant)
-    brief = service.brief(way.token)
-    before_fresh(brief)
+            return _keep(home, saved, grant, way)
+    # Whoever was started for a ticket was told what to claim from: its first act is the claim.
+    generation = service.brief(way.bearer).generation if way.generation is None else way.generation
+    before_fresh()
     intent = ClaimIntent(
         service_url=wish.service_url,
         repository=wish.repository,
         ticket=wish.ticket,
-        request=_request(wish, brief.generation),
+        request=_request(wish, generation, way.attempt),
     )
     home.save(FILE, intent)
-    return _keep(home, intent, _ask(home, service, intent, way.token))
+    return _keep(home, intent, _ask(home, service, intent, way), way)
 
 
 def _take(
-    home: Home, service: Service, wish: Wish, way: Handed, before_fresh: Callable[[Brief], None]
+    home: Home, service: Service, wish: Wish, way: Handed, before_fresh: Callable[[], None]
 ) -> tuple[held.HeldLease, Grant]:
     """The lease that somebody claimed for this agent. Asked for again it is the same, so nothing is saved before."""
     grant = service.lease(way.token)
     known = home.load(held.FILE, held.HeldLease)
     if known is None or known.identity != (grant.generation, grant.nonce):
-        before_fresh(grant.brief)
+        before_fresh()
     name, number = wish.repository, wish.ticket
     lease = held.from_grant(grant, url=wish.service_url, name=name, number=number, claim_id="handed-over")
     home.save(held.FILE, lease)
@@ -111,41 +114,46 @@ def end(home: Home, why: str) -> None:
     home.remove(FILE)
 
 
-def _request(wish: Wish, generation: int) -> ClaimRequest:
+def _request(wish: Wish, generation: int, attempt: str | None) -> ClaimRequest:
     try:
         return ClaimRequest(
-            claim_id=uuid.uuid4().hex, observed_generation=generation, trunk=wish.trunk, holder=wish.holder
+            claim_id=uuid.uuid4().hex,
+            observed_generation=generation,
+            trunk=wish.trunk,
+            holder=wish.holder,
+            attempt=attempt,
         )
     except ValidationError as error:
         wrong = ", ".join(f"--{detail['loc'][0]}" for detail in error.errors(include_input=False))
         raise usage(f"{wrong} is longer than can be, or no plain text", f"pass {wrong} as one short line") from None
 
 
-def _again(home: Home, service: Service, saved: ClaimIntent, user_token: str) -> Grant | None:
+def _again(home: Home, service: Service, saved: ClaimIntent, way: Claiming) -> Grant | None:
     try:
-        return _ask(home, service, saved, user_token)
+        return _ask(home, service, saved, way)
     except Refused as refused:
         if not is_definite(refused):
             raise
         return None  # that claim is over, or never was: a fresh one decides
 
 
-def _ask(home: Home, service: Service, intent: ClaimIntent, user_token: str) -> Grant:
+def _ask(home: Home, service: Service, intent: ClaimIntent, way: Claiming) -> Grant:
     try:
-        return service.claim(user_token, intent.request)
+        return service.claim(way.bearer, intent.request)
     except Refused as refused:
         if is_definite(refused):
             home.remove(FILE)
         raise
 
 
-def _keep(home: Home, intent: ClaimIntent, grant: Grant) -> tuple[held.HeldLease, Grant]:
+def _keep(home: Home, intent: ClaimIntent, grant: Grant, way: Claiming) -> tuple[held.HeldLease, Grant]:
     lease = held.from_grant(
         grant,
         url=intent.service_url,
         name=intent.repository,
         number=intent.ticket,
         claim_id=intent.request.claim_id,
+        through_service=isinstance(way, Dispatched),
     )
     home.save(held.FILE, lease)
     return lease, grant

@@ -22,13 +22,13 @@ def claim(
     """`agent-recovery claim`."""
     home = Home.at(Path.cwd())
     wish = _wish(home, ticket, repo, trunk, holder)
-    way = way_in()
+    way = way_in(wish.service_url)
     with Service(wish.service_url, wish.repository, wish.ticket) as service:
         if dry_run:
             claiming.refuse_other_ticket(home, wish)
             _show_prospect(_prospect(read_brief(service, way)), as_json)
             return
-        lease, grant = claiming.claim(home, service, wish, way, lambda brief: None)
+        lease, grant = claiming.claim(home, service, wish, way, lambda: None)
     Workspace(home).ignore_home()
     if as_json:
         show.data({"grant": public(grant), "brief": grant.brief.model_dump(mode="json")})
@@ -46,7 +46,7 @@ def recover(
     """`agent-recovery recover`."""
     home = Home.at(Path.cwd())
     wish = _wish(home, ticket, repo, trunk, holder)
-    way = way_in()
+    way = way_in(wish.service_url)
     with Service(wish.service_url, wish.repository, wish.ticket) as service:
         if dry_run:
             claiming.refuse_other_ticket(home, wish)
@@ -93,7 +93,7 @@ def brief(ticket: str | None, repo: str | None, *, as_json: bool, as_markdown: b
     home = Home.find(Path.cwd())
     wish = _wish(home, ticket, repo, None, "reader")
     with Service(wish.service_url, wish.repository, wish.ticket) as service:
-        found = read_brief(service, way_in())
+        found = read_brief(service, way_in(wish.service_url))
     if as_json:
         show.data(found.model_dump(mode="json"))
     elif as_markdown:

@@ -1,7 +1,8 @@
 """What the agent's environment says: which service, which repository, which tokens.
 
 Wanted properties: a token travels only over TLS or to this machine itself; nothing here prints or stores a token.
-Identity by environment: `AGENT_RECOVERY_URL`, `_REPO`, `_TICKET`, `_GENERATION`, `_LEASE_TOKEN`, and `GITHUB_TOKEN`.
+Identity by environment: `AGENT_RECOVERY_URL`, `_REPO`, `_TICKET`, `_GENERATION`, `_LEASE_TOKEN`, and `GITHUB_TOKEN`. An
+agent that was started for a ticket also has `AGENT_RECOVERY_ATTEMPT`; its `_GENERATION` is the one it claims from.
 """
 
 import os
@@ -14,9 +15,14 @@ from app.domain.outcome import Blocked, Code, Refused
 from app.domain.ticket_id import TicketId, ticket_id
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-SECRET_VARIABLES = ("GITHUB_TOKEN", "GH_TOKEN", "AGENT_RECOVERY_LEASE_TOKEN")
+ID_TOKEN_URL = "ACTIONS_ID_TOKEN_REQUEST_URL"
+ID_TOKEN_SECRET = "ACTIONS_ID_TOKEN_REQUEST_TOKEN"
+"""By these a workflow run gets tokens that show which run it is, and so does whoever else knows them."""
+SECRET_VARIABLES = ("GITHUB_TOKEN", "GH_TOKEN", "AGENT_RECOVERY_LEASE_TOKEN", ID_TOKEN_URL, ID_TOKEN_SECRET)
 """Never handed to the repository's own commands."""
 
+_ATTEMPT = re.compile(r"[0-9a-f]{16}")
+_GENERATION = re.compile(r"[0-9]{1,9}")
 _PLAIN_URL = re.compile(r"[!-~]+")
 
 
@@ -74,6 +80,33 @@ def user_token(environment: Mapping[str, str] = os.environ) -> str:
     if not _PLAIN_URL.fullmatch(token):
         raise usage("GITHUB_TOKEN holds characters that no token has", "set it to the token alone")
     return token
+
+
+def dispatched_attempt(environment: Mapping[str, str] = os.environ) -> str | None:
+    """The attempt under which this agent was started, if it was. Raises Refused (`usage`)."""
+    attempt = environment.get("AGENT_RECOVERY_ATTEMPT", "").strip()
+    if attempt and not _ATTEMPT.fullmatch(attempt):
+        raise usage("AGENT_RECOVERY_ATTEMPT is no attempt", "set it to the input `attempt` of the run, as it is")
+    return attempt or None
+
+
+def dispatched_generation(environment: Mapping[str, str] = os.environ) -> int | None:
+    """The generation that an agent which was started for a ticket claims from; None where it was not, or was not told.
+    Raises Refused (`usage`).
+    """
+    generation = environment.get("AGENT_RECOVERY_GENERATION", "").strip()
+    if dispatched_attempt(environment) is None or not generation:
+        return None
+    if not _GENERATION.fullmatch(generation):
+        raise usage(
+            "AGENT_RECOVERY_GENERATION is no generation", "set it to the input `generation` of the run, as it is"
+        )
+    return int(generation)
+
+
+def audience(service: str, environment: Mapping[str, str] = os.environ) -> str:
+    """For whom a token that shows this workflow run is made: the service, by its address or by the name it goes by."""
+    return environment.get("AGENT_RECOVERY_OIDC_AUDIENCE", "").strip().rstrip("/") or service
 
 
 def repository(option: str | None, saved: str | None = None, environment: Mapping[str, str] = os.environ) -> str:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.agent.environment import git_url, repository, service_url, ticket, url_problem, usage
+from app.agent.environment import dispatched_generation, git_url, repository, service_url, ticket, url_problem, usage
 from app.agent.home import LEASE_FILE, Home
 from app.domain.agent_api import Grant
 from app.domain.branches import owner_of_branch
@@ -50,6 +50,8 @@ class HeldLease(Message):
     verify: tuple[tuple[str, ...], ...] = ()
     ttl_s: int = 900
     max_gap_s: int = 1800
+    through_service: bool = False
+    """A workflow run holds it: whatever other token stands in its environment, its git goes through the service."""
     ended: str | None = None
     """Why this lease is over, as far as this workspace ended it itself."""
 
@@ -62,7 +64,8 @@ class HeldLease(Message):
         """Where this agent's git reaches the repository: GitHub, where the agent has a token of its own; else the
         service, which takes the lease token.
         """
-        return self.clone_url if os.environ.get("GITHUB_TOKEN", "").strip() else self.service_git_url
+        own = os.environ.get("GITHUB_TOKEN", "").strip() and not self.through_service
+        return self.clone_url if own else self.service_git_url
 
     @property
     def service_git_url(self) -> str:
@@ -78,7 +81,9 @@ class HeldLease(Message):
         return {kid: base64.b64decode(text) for kid, text in self.public_keys.items()}
 
 
-def from_grant(grant: Grant, *, url: str, name: str, number: TicketId, claim_id: str) -> HeldLease:
+def from_grant(
+    grant: Grant, *, url: str, name: str, number: TicketId, claim_id: str, through_service: bool = False
+) -> HeldLease:
     """The grant as a lease to keep. Raises Refused when anything in it is not safe to act on."""
     problem = _problem(grant, name, number)
     if problem:
@@ -97,6 +102,7 @@ def from_grant(grant: Grant, *, url: str, name: str, number: TicketId, claim_id:
         repository=name,
         repository_id=grant.repository.id,
         clone_url=grant.repository.clone_url,
+        through_service=through_service,
     )
 
 
@@ -156,7 +162,10 @@ def identity(home: Home, environment: Mapping[str, str] = os.environ) -> Identit
     if isinstance(claims, Forged):
         raise usage("the lease token is malformed", "take it from the claim's answer, or unset it")
     number = ticket(None, claims.ticket, environment)
-    generation = environment.get("AGENT_RECOVERY_GENERATION", "")
+    told = environment.get("AGENT_RECOVERY_GENERATION", "")
+    # An agent that was started for the ticket was told the generation before its own.
+    from_ = dispatched_generation(environment)
+    generation = told if from_ is None else str(from_ + 1)
     if number != claims.ticket or (generation and generation != str(claims.generation)):
         raise usage(
             "AGENT_RECOVERY_TICKET or AGENT_RECOVERY_GENERATION differs from what the lease token says",

@@ -58,7 +58,7 @@ def recover(home: Home, service: Service, wish: claiming.Wish, way: WayIn) -> Re
     """Claims the ticket and makes the workspace. Raises Refused."""
     workspace = Workspace(home)
     _refuse_unfit(home, workspace)
-    lease, grant = claiming.claim(home, service, wish, way, lambda brief: _before_fresh(home, workspace, keeps=True))
+    lease, grant = claiming.claim(home, service, wish, way, lambda: _before_fresh(home, workspace, keeps=True))
     try:
         state = _workspace(home, workspace, lease)
     except UnfitRepository as unfit:

@@ -15,11 +15,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from app.agent.environment import ID_TOKEN_SECRET
 from app.domain.checkpoint import Change
 from app.domain.outcome import Blocked, Code, Exit, Refused, exit_code
 from app.domain.plain_text import clean, one_line, shorten
 
-_TOKENS = re.compile(r"arl_[A-Za-z0-9_.\-]+|gh[opsur]_[A-Za-z0-9_.\-]{10,}|github_pat_[A-Za-z0-9_]{10,}")
+_TOKENS = re.compile(
+    r"arl_[A-Za-z0-9_.\-]+|gh[opsur]_[A-Za-z0-9_.\-]{10,}|github_pat_[A-Za-z0-9_]{10,}"
+    r"|eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]+"
+)
 _URL_CREDENTIALS = re.compile(r"(?<=://)[^/\s@\"\\]+@")
 # Terminal escapes, other control characters, and characters that reorder or hide text; new lines and tabs stay.
 _UNPRINTABLE = re.compile(
@@ -40,7 +44,7 @@ class DetailedRefusal(Refused):
 
 def scrub(text: str) -> str:
     """The text without anything that looks like a token, and without this environment's own tokens."""
-    for name in ("GITHUB_TOKEN", "AGENT_RECOVERY_LEASE_TOKEN"):
+    for name in ("GITHUB_TOKEN", "AGENT_RECOVERY_LEASE_TOKEN", ID_TOKEN_SECRET):
         secret = os.environ.get(name, "").strip()
         if len(secret) >= 8:
             text = text.replace(secret, f"[{name}]")
