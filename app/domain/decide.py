@@ -54,9 +54,9 @@ from app.domain.plan import (
 from app.domain.pull_base import pull_base
 from app.domain.pull_evidence import Uncertain
 from app.domain.record import TERMINAL, Record, Work
+from app.domain.resumption import wishes
 from app.domain.situation import Situation, ticket_pull
 from app.domain.stack_moves import stack_moves
-from app.domain.stuck import asking, needs_person
 
 BASE_AGAIN = timedelta(hours=1)
 """When a PR whose base went away is looked at again: no event of the ticket's tells that a branch is back."""
@@ -80,7 +80,8 @@ def decide(s: Situation) -> Plan:
         unwanted = tuple(p for p in standing.permits if p.kind in MERGES and (p.kind, p.target) not in wanted)
         if unwanted and (first := landing_steps.unwanted(s, unwanted)) is not None:
             return (first,)
-        again = tuple(p for p in standing.permits if (p.kind, p.target) in wanted)
+        # A dispatch is never sent again: its probe finds the agent, or its attempt is burned (R5).
+        again = tuple(p for p in standing.permits if (p.kind, p.target) in wanted and p.kind != "dispatch")
         refused = [t for p in again if p.kind in MERGES and (t := permits.retry_at(p)) is not None and s.now < t]
         if refused:
             return (Wait("GitHub refused a merge, and one that was sent before may still come", max(refused)),)
@@ -109,8 +110,6 @@ def _rules(s: Situation) -> Plan:
         return (over,)
     if isinstance(s.head, Tampered):
         return (_restoration(s, s.head),)
-    stuck = needs_person(s.record, s.policy, now=s.now, heartbeat_at=s.heartbeat_at, run_ended=s.run_ended)
-    asked = asking(s.record, s.observation, stuck) if stuck is not None else ()
     effects = settling(s.record, s.observation)
     others = (
         *_renewal(s),
@@ -120,7 +119,7 @@ def _rules(s: Situation) -> Plan:
         *_comment(s),
         *_check_run(s),
         *_upkeep(s),
-        *asked,
+        *wishes(s),
         *_gap(s),
         *effects,
         *denials(s.record, s.observation),

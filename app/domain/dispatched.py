@@ -21,18 +21,20 @@ class Run(Stored):
 
 
 class Dispatched(Stored):
-    """The latest dispatch. `generation`: the one its agent is to claim from. `run`: the run that it started, as far as
-    that is known. `open`: a claim with `attempt` is granted; `claimed`: one was; `over`: its run ended without a claim,
-    or somebody else claimed; `burned`: nobody knows whether it was sent, and it is never sent again: whoever comes with
-    it is refused.
+    """The latest dispatch. `generation`: the one its agent is to claim from. `workflow`: the file that was to run,
+    where a workflow was. `run`: the run that it started, as far as that is known. `open`: a claim with `attempt` is granted;
+    `claimed`: one was; `over`: its run ended without a claim, or somebody else claimed, or nothing was started;
+    `burned`: nobody knows whether it was sent, and it is never sent again: whoever comes with it is refused;
+    `unstartable`: GitHub refused it for good, because there is nothing to start.
     """
 
     attempt: str
     start: Start
     generation: int
     at: Instant
+    workflow: str | None = None
     run: Run | None = None
-    state: Literal["open", "claimed", "over", "burned"] = "open"
+    state: Literal["open", "claimed", "over", "burned", "unstartable"] = "open"
     because: str = ""
 
 
@@ -42,10 +44,13 @@ Stopping = Literal["too_old", "attempts", "unresumable"]
 class Stopped(Stored):
     """Why nothing resumes the ticket by itself any more: it is too old, its attempts are used up, or there is nothing
     to resume it with (its trunk is gone, or the workflow that was to run is). `edge` names this very happening, so that
-    it is told once.
+    it is told once. `before`: the status that comes back when a person lets the ticket go on. `told`: the comment that
+    tells it.
     """
 
     because: Stopping
     edge: str
     reason: str
     at: Instant
+    before: str = "working"
+    told: int | None = None

@@ -7,14 +7,17 @@ compare-and-set loop.
 `attempts.count` counts claims since the last proof of progress, the first one included. It returns to 0 by a person's
 act, by a handoff, or when a hard checkpoint with a newly completed step is written under the present generation. The
 commit that makes generation n+1 carries the new count, before any agent starts. `attempts.alive_at` is frozen while a
-ticket's interruption lasts, so failed attempts keep no ticket fresh.
+ticket's interruption lasts, so failed attempts keep no ticket fresh. A dispatch is counted when it is opened: the claim
+that comes with its attempt, or that takes its place, is counted already.
 """
 
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.domain.attempt import may_come, open_one
 from app.domain.checkpoint import Checkpoint
+from app.domain.dispatched import Run
 from app.domain.hold import why_held
 from app.domain.lease import Dead, Live, Nobody, Suspect, liveness, past
 from app.domain.model import instant_text
@@ -22,6 +25,7 @@ from app.domain.outcome import Blocked, Code
 from app.domain.policy import Mode, Policy, duration_text
 from app.domain.record import FINISHED, TERMINAL, Attempts, Record
 from app.domain.returning import may_return
+from app.domain.stopping import is_giving_up
 from app.domain.told_commands import of
 
 
@@ -45,9 +49,12 @@ def may_claim(
     heartbeat_at: datetime | None = None,
     run_ended: bool = False,
     resumes: bool = True,
+    attempt: str | None = None,
+    by_run: Run | None = None,
 ) -> Pass | Blocked:
     """Whether `login` may claim the ticket of `record` (None: nobody ever did) from the generation it saw.
 
+    `attempt`: the dispatch that the caller says it was started by; `by_run`: the workflow run that it proved to be.
     `by_person` says that a person asks for it at this very moment; a token never proves that. A person's claim passes
     the three gates and brings an ended ticket back, but does not take a live lease. `resumes` is the operator's switch
     for incidents: where it is off, interrupted tickets are found and shown, and none is resumed.
@@ -69,8 +76,12 @@ def may_claim(
     if record is not None:
         if (refusal := _stands_still(record, by_person)) is not None:
             return refusal
+        if (late := may_come(record, attempt, by_run)) is not None:
+            return late
         if isinstance(state, Live | Suspect) and record.lease is not None:
             return _held_by_another(record.lease.holder, generation, state, login == record.lease.login)
+    elif (late := may_come(None, attempt, by_run)) is not None:
+        return late
     if observed_generation != generation:
         return Blocked(
             Code.LOST_RACE,
@@ -84,9 +95,16 @@ def may_claim(
     if by_person:
         return Pass(f"{why}; a person asks for it", 1, interrupted)
     if record is None or not interrupted:
-        so_far = 0 if record is None or record.status in TERMINAL else attempts_so_far(record)
-        return Pass(why, so_far + 1, False)
-    return _gates(record, policy, now, heartbeat_at, resumes) or Pass(why, attempts_so_far(record) + 1, True)
+        return Pass(why, 1 if record is None or record.status in TERMINAL else _counting_this(record), False)
+    return _gates(record, policy, now, heartbeat_at, resumes) or Pass(why, _counting_this(record), True)
+
+
+def _counting_this(record: Record) -> int:
+    """The attempts with the claim that is judged: an open dispatch is a slot that is counted already, whoever takes it
+    (the ownership protocol, I5).
+    """
+    so_far = attempts_so_far(record)
+    return max(so_far, 1) if open_one(record) is not None else so_far + 1
 
 
 def is_interrupted(record: Record | None) -> bool:
@@ -105,6 +123,13 @@ def last_life(record: Record, *, now: datetime, heartbeat_at: datetime | None = 
     if record.attempts.interrupted_at is None:
         moments += [record.lease.granted_at if record.lease else None, heartbeat_at]
     return max((moment for m in moments if (moment := past(m, now)) is not None), default=None)
+
+
+def last_sign(record: Record, *, now: datetime, heartbeat_at: datetime | None = None) -> datetime | None:
+    """What the age of an interrupted ticket is counted from: its last proof of life, or a person's word after it."""
+    intent = past(record.intent.at, now) if record.intent is not None else None
+    signs = (last_life(record, now=now, heartbeat_at=heartbeat_at), intent)
+    return max((moment for moment in signs if moment is not None), default=None)
 
 
 def after_claim(
@@ -171,6 +196,10 @@ def newly_completed(before: Checkpoint, after: Checkpoint) -> tuple[str, ...]:
 
 
 def _stands_still(record: Record, by_person: bool) -> Blocked | None:
+    if record.status == "abandoned" and not by_person and not may_return(record):
+        return _given_up(record)
+    if is_giving_up(record) and not by_person:
+        return _given_up(record)
     if record.status in TERMINAL and not by_person and not may_return(record):
         return Blocked(
             Code.ENDED,
@@ -194,6 +223,17 @@ def _stands_still(record: Record, by_person: bool) -> Blocked | None:
             generation=record.generation,
         )
     return None
+
+
+def _given_up(record: Record) -> Blocked:
+    because = f", because {record.stopped.reason}" if record.stopped is not None else ""
+    remedy = "nothing resumes it by itself"
+    if record.child is None:
+        remedy = (
+            "a person looks whether the plan still fits, and says so in a comment on "
+            f"#{record.ticket}: `/recovery recover`"
+        )
+    return Blocked(Code.ABANDONED, f"the ticket is abandoned{because}", remedy, generation=record.generation)
 
 
 def _held_by_another(holder: str, generation: int, state: Live | Suspect, same_login: bool) -> Blocked:
@@ -227,10 +267,9 @@ def _gates(
             "set resume.enabled: true in .github/agent-recovery.yml",
             generation=record.generation,
         )
-    intent = past(record.intent.at, now) if record.intent is not None else None
-    signs = [m for m in (last_life(record, now=now, heartbeat_at=heartbeat_at), intent) if m is not None]
-    if not signs or now > max(signs) + resume.max_age:
-        seen = f"was {instant_text(max(signs))}" if signs else "is not known"
+    sign = last_sign(record, now=now, heartbeat_at=heartbeat_at)
+    if sign is None or now > sign + resume.max_age:
+        seen = f"was {instant_text(sign)}" if sign is not None else "is not known"
         return Blocked(
             Code.TOO_OLD,
             f"its last proof of life {seen}; a ticket is resumed by itself within "
@@ -240,7 +279,7 @@ def _gates(
             generation=record.generation,
         )
     count = attempts_so_far(record)
-    if count >= resume.max_attempts:
+    if count >= resume.max_attempts and open_one(record) is None:
         return Blocked(
             Code.ATTEMPTS_EXHAUSTED,
             f"{count} claims in a row completed no step (resume.max_attempts: {resume.max_attempts})",

@@ -72,6 +72,9 @@ def liveness(
     lease = record.lease
     if run_ended:
         return Dead("the workflow run that held it has ended", None)
+    if record.status == "exhausted":
+        # Only progress brings such a holder back, not a sign of life: the wait for a person has begun.
+        return Dead("its attempts are used up", record.stopped.at if record.stopped is not None else None)
     if record.status == "recovering":
         granted = past(lease.granted_at, now)
         # A recovery whose beginning is not known has no time left.

@@ -26,6 +26,8 @@ class Code(StrEnum):
     RESUME_DISABLED = "resume_disabled"
     TOO_OLD = "too_old"
     ATTEMPTS_EXHAUSTED = "attempts_exhausted"
+    ATTEMPT_OVER = "attempt_over"
+    ABANDONED = "abandoned"
     HELD = "held"
     FROZEN = "frozen"
     RECORD_FULL = "record_full"
@@ -69,6 +71,8 @@ _EXITS: dict[Code, int] = {
     Code.RESUME_DISABLED: Exit.GATE_CLOSED,
     Code.TOO_OLD: Exit.GATE_CLOSED,
     Code.ATTEMPTS_EXHAUSTED: Exit.GATE_CLOSED,
+    Code.ATTEMPT_OVER: Exit.GATE_CLOSED,
+    Code.ABANDONED: Exit.GATE_CLOSED,
     Code.HELD: Exit.GATE_CLOSED,
     Code.FROZEN: Exit.GATE_CLOSED,
     Code.RECORD_FULL: Exit.GATE_CLOSED,

@@ -258,11 +258,14 @@ class NotePredecessor:
 
 @dataclass(frozen=True)
 class Dispatch:
-    """Start a fresh agent, which is to claim from `generation`. The permit's id is the attempt's."""
+    """Start a fresh agent, which is to claim from `generation`. The permit's id is the attempt's. `workflow`: the file
+    that is to run, where a workflow is.
+    """
 
     start: Start
     generation: int
     reason: str
+    workflow: str | None = None
 
 
 @dataclass(frozen=True)

@@ -1,27 +1,44 @@
-"""Tickets that nothing resumes any more until a person has looked: told once a generation, where people read.
+"""Tickets that nothing resumes any more until a person has looked, and why: what the App acts on and what it shows.
 
 The gates only refuse (`domain/gates.py`); without this a refused claim would be known to nobody but a supervisor's log.
 """
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
 from app.domain import gates
-from app.domain.handoff_marker import report_marker
-from app.domain.observation import Observation
+from app.domain.dispatched import Stopping
 from app.domain.outcome import Blocked, Code
-from app.domain.plan import AskPerson, RemoveComment
 from app.domain.policy import Policy
 from app.domain.record import Record
+from app.domain.told_commands import of
+
+_GATES: dict[Code, Stopping] = {Code.TOO_OLD: "too_old", Code.ATTEMPTS_EXHAUSTED: "attempts"}
 
 
-def needs_person(
-    record: Record, policy: Policy, *, now: datetime, heartbeat_at: datetime | None = None, run_ended: bool = False
-) -> Blocked | None:
-    """Why the interrupted ticket waits for a person: its attempts are used up, or it is too old. None while somebody
-    holds it, while a claim would pass, where the work is ready, and where somebody chose that nothing is resumed.
+@dataclass(frozen=True)
+class Stuck:
+    """What stops the ticket, and the refusal that whoever claims it hears."""
+
+    because: Stopping
+    why: Blocked
+
+
+def stuck(
+    record: Record,
+    policy: Policy,
+    *,
+    now: datetime,
+    heartbeat_at: datetime | None = None,
+    run_ended: bool = False,
+    resumes: bool = True,
+    trunk_stands: bool = True,
+) -> Stuck | None:
+    """Why the interrupted ticket waits for a person: its attempts are used up, it is too old, or there is nothing to
+    resume it with. None while somebody holds it, while a claim would pass and bring it on, where the work is ready, and
+    where somebody chose that nothing is resumed. What stopped it first stays the reason.
     """
-    if record.status == "ready":
+    if record.status in ("ready", "held") or not (resumes and policy.resume.enabled):
         return None
     answer = gates.may_claim(
         record,
@@ -32,19 +49,54 @@ def needs_person(
         heartbeat_at=heartbeat_at,
         run_ended=run_ended,
     )
-    stuck = isinstance(answer, Blocked) and answer.code in (Code.ATTEMPTS_EXHAUSTED, Code.TOO_OLD)
-    return answer if isinstance(answer, Blocked) and stuck else None
+    if isinstance(answer, Blocked) and answer.code is Code.ABANDONED and record.stopped is not None:
+        return Stuck(record.stopped.because, answer)
+    if isinstance(answer, Blocked) and answer.code in _GATES:
+        if record.status == "exhausted" and record.stopped is not None:
+            # What is too old besides is no other news.
+            reason, code = record.stopped.reason, Code.ATTEMPTS_EXHAUSTED
+            return Stuck(record.stopped.because, Blocked(code, reason, answer.remedy, generation=record.generation))
+        return Stuck(_GATES[answer.code], answer)
+    if isinstance(answer, Blocked) or not answer.interrupted:
+        return None
+    missing = _missing(record, policy, trunk_stands)
+    if missing is None:
+        return None
+    remedy = (
+        f"mend that, then say so in a comment on #{record.ticket}: `/recovery recover{of(record.ticket_id)}`, which "
+        "lets it go on"
+    )
+    return Stuck("unresumable", Blocked(Code.ABANDONED, missing, remedy, generation=record.generation))
 
 
-def asking(record: Record, observation: Observation, why: Blocked) -> Iterator[AskPerson | RemoveComment]:
-    """Tell a person, unless it is told; a double goes, the oldest stays. One edge a generation: a ticket that is
-    exhausted today and too old tomorrow is the same news.
-    """
-    edge = f"stuck-g{record.generation}"
-    marker = report_marker(record.ticket_id, edge)
-    comments = {c.id: c for p in observation.pulls for c in p.comments} | {c.id: c for c in observation.issue_comments}
-    told = sorted(id for id, comment in comments.items() if comment.body.startswith(marker))
-    if not told:
-        yield AskPerson(edge, why.reason, why.remedy)
-    for double in told[1:]:
-        yield RemoveComment(double, "it is told already; the oldest report stays")
+def _missing(record: Record, policy: Policy, trunk_stands: bool) -> str | None:
+    """What it would take to resume the ticket and is not there."""
+    if not trunk_stands and record.child is None and record.work is not None:
+        return f"the branch {record.work.trunk}, onto which its work goes, does not exist any more"
+    latest, resume = record.dispatched, policy.resume
+    if latest is None or latest.state != "unstartable" or latest.start != resume.dispatch:
+        return None
+    return latest.because if latest.workflow in (None, resume.workflow) else None
+
+
+def needs_person(
+    record: Record,
+    policy: Policy,
+    *,
+    now: datetime,
+    heartbeat_at: datetime | None = None,
+    run_ended: bool = False,
+    resumes: bool = True,
+    trunk_stands: bool = True,
+) -> Blocked | None:
+    """The same as it is shown: why, and the way back."""
+    found = stuck(
+        record,
+        policy,
+        now=now,
+        heartbeat_at=heartbeat_at,
+        run_ended=run_ended,
+        resumes=resumes,
+        trunk_stands=trunk_stands,
+    )
+    return found.why if found is not None else None

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from app.domain import gates
 from app.domain.attempt import open_one, waits_until
-from app.domain.lease import Live, Suspect, liveness, past, run_has_ended
+from app.domain.lease import Live, Suspect, liveness, past
 from app.domain.policy import Policy
 from app.domain.record import TERMINAL, Record
 from app.domain.run_seen import RunSeen
@@ -18,7 +18,13 @@ A_MOMENT = timedelta(seconds=1)
 
 
 def changes_at(
-    record: Record, policy: Policy, *, now: datetime, heartbeat_at: datetime | None = None, run_ended: bool = False
+    record: Record,
+    policy: Policy,
+    *,
+    now: datetime,
+    heartbeat_at: datetime | None = None,
+    run_ended: bool = False,
+    run: RunSeen | None = None,
 ) -> datetime | None:
     """The next of these moments after `now`; None where time changes nothing. A sign of life until then only moves it:
     the look at that moment asks again.
@@ -26,6 +32,8 @@ def changes_at(
     if record.status in TERMINAL:
         return None
     found: list[datetime] = []
+    if (started := open_one(record)) is not None:
+        found.append(waits_until(started, policy, run))
     holder = liveness(record, policy, now=now, heartbeat_at=heartbeat_at, run_ended=run_ended)
     granted = past(record.lease.granted_at, now) if record.lease is not None else None
     if isinstance(holder, Live | Suspect):

@@ -65,7 +65,7 @@ REFUSED: list[tuple[str, Record | None, Policy | None, int, Code]] = [
     ("observe, never claimed", None, Policy(), 0, Code.MODE_OBSERVE),
     ("landed, observed an older", record(status="landed"), POLICY, 1, Code.LOST_RACE),
     ("cancelled", record(status="cancelled"), POLICY, 2, Code.ENDED),
-    ("abandoned", record(status="abandoned"), POLICY, 2, Code.ENDED),
+    ("abandoned", record(status="abandoned"), POLICY, 2, Code.ABANDONED),
     ("held before live", record(status="held", expires=NOW + timedelta(minutes=5)), POLICY, 2, Code.HELD),
     ("live before lost race", LIVE, POLICY, 1, Code.LEASE_LIVE),
     ("lost race before the gates", record(), OFF, 1, Code.LOST_RACE),
