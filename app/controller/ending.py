@@ -12,7 +12,7 @@ import structlog
 
 from app.controller.fencing_off import FencingOff
 from app.controller.journal import Journal, Journaled
-from app.controller.late import close_late_pulls
+from app.controller.late import Probe, close_late_pulls, note_late_runs
 from app.controller.project import Projector
 from app.controller.upkeep import Upkeep
 from app.controller.view import View
@@ -46,8 +46,9 @@ _STORY: dict[Because, str] = {
 class Endings:
     """Ends tickets, and looks after those that have ended."""
 
-    def __init__(self, journal: Journal, projector: Projector, fencing: FencingOff) -> None:
+    def __init__(self, journal: Journal, projector: Projector, fencing: FencingOff, probe: Probe) -> None:
         self._journal = journal
+        self._probe = probe
         self._projector = projector
         self._upkeep = Upkeep(journal)
         self._fencing = fencing
@@ -105,6 +106,8 @@ class Endings:
         """
         if came := await close_late_pulls(view, standing, self._journal):
             return came
+        if noted := await note_late_runs(view, standing, self._journal, self._probe):
+            return noted
         late = ending(standing.record, view.observation)
         if late is not None:
             return await self.end(view, standing, late)

@@ -98,7 +98,7 @@ class Rounds:
         self._fencing = fencing
         self._turns = turns
         self._resuming = resuming
-        self._endings = Endings(journal, projector, fencing)
+        self._endings = Endings(journal, projector, fencing, actor.probe)
         self._reporter = reporter
         self._authors = authors
         self._effecting = effecting

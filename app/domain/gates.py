@@ -26,6 +26,7 @@ from app.domain.policy import Mode, Policy, duration_text
 from app.domain.record import FINISHED, TERMINAL, Attempts, Record
 from app.domain.returning import may_return
 from app.domain.stopping import is_giving_up
+from app.domain.the_end_told import after_the_end
 from app.domain.told_commands import of
 
 
@@ -74,10 +75,10 @@ def may_claim(
     generation = record.generation if record is not None else 0
     state = liveness(record, policy, now=now, heartbeat_at=heartbeat_at, run_ended=run_ended)
     if record is not None:
-        if (refusal := _stands_still(record, by_person)) is not None:
-            return refusal
         if (late := may_come(record, attempt, by_run)) is not None:
             return late
+        if (refusal := _stands_still(record, by_person)) is not None:
+            return refusal
         if isinstance(state, Live | Suspect) and record.lease is not None:
             return _held_by_another(record.lease.holder, generation, state, login == record.lease.login)
     elif (late := may_come(None, attempt, by_run)) is not None:
@@ -204,7 +205,7 @@ def _stands_still(record: Record, by_person: bool) -> Blocked | None:
         return Blocked(
             Code.ENDED,
             f"the ticket is {record.status}",
-            "nothing is left to do here; work that is still missing belongs into a new Issue",
+            after_the_end(record),
             generation=record.generation,
         )
     if record.status in FINISHED:

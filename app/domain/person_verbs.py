@@ -97,7 +97,7 @@ def unhold(g: Grounds, *, by: str) -> Heard | Blocked:
 def cancel(g: Grounds, *, by: str, reason: str | None) -> Heard | Blocked:
     """The ticket ends, and its children with it. Its Issue, its branch and its PR are left as they are."""
     if g.record.status == "cancelled":
-        return Heard(g.record, f"#{g.record.ticket_id} is cancelled already", to="done")
+        return _not_recalled(g.record, by)
     if (over := _over(g.record) or _for_tickets(g.record, "cancel") or _merged(g)) is not None:
         return over
     how = Ending("cancelled", "command", f"{by} cancelled it")
@@ -107,6 +107,17 @@ def cancel(g: Grounds, *, by: str, reason: str | None) -> Heard | Blocked:
         after = after.model_copy(update={"ended": said})
     words = f"#{after.ticket_id} is cancelled; its branch and its PR are left as they are"
     return Heard(_unasked(after), words, f"cancelled, by {by}", to="done", ending=how)
+
+
+def _not_recalled(record: Record, by: str) -> Heard:
+    """Cancelled already; a word that it may come back, said since, is taken back."""
+    words = f"#{record.ticket_id} is cancelled already"
+    if record.ended is None or record.ended.recalled is None:
+        return Heard(record, words, to="done")
+    stays = record.ended.model_copy(update={"recalled": None})
+    return Heard(
+        record.model_copy(update={"ended": stays}), f"{words}, and stays so", f"stays over, by {by}", to="done"
+    )
 
 
 def bring_back(g: Grounds, *, by: str) -> Heard | Blocked:

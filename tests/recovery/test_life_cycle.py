@@ -181,6 +181,7 @@ async def test_a_ticket_that_was_only_born_ends_with_its_issue(
     assert await quiet(world, controller) == "the ticket is cancelled"
     assert world.ledger() is None
     issue(world, "open")
+    await said_recover(world, controller)
     assert (await world.claim(controller)).generation == 1
 
 
