@@ -24,6 +24,7 @@ from app.controller.run_binding import require_run, require_workflow
 from app.controller.view import View, Views
 from app.domain import gates, permits
 from app.domain.agent_api import ClaimRequest, Grant, RepositoryInfo
+from app.domain.attempt import claimed
 from app.domain.board import trunk_of_release
 from app.domain.branch_names import in_the_way, ticket_branch
 from app.domain.derived import derived
@@ -119,6 +120,8 @@ class Claiming:
                     heartbeat_at=view.heartbeat_at,
                     run_ended=view.run_ended,
                     resumes=self._resume,
+                    attempt=request.attempt,
+                    by_run=run.run if run is not None else None,
                 )
                 if isinstance(passed, Blocked):
                     raise Refused(noted(passed, view.policy))
@@ -373,7 +376,8 @@ def _claimed(
         renewals_seen=before.renewals,
         run=run,
     )
-    record = interrupted(before, now=view.now).model_copy(
+    # The agent that was started for the ticket comes now, or finds its place taken.
+    record = interrupted(claimed(before, request.attempt, run), now=view.now).model_copy(
         update={
             "status": "recovering",
             "generation": generation,
