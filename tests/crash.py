@@ -300,8 +300,12 @@ class Play:
             ahead = ended.again_at.timestamp() - self.world.emulator.now()
             if ahead > self.longest_wait_s:
                 return
-            self.world.emulator.advance(max(ahead, 0) + 1)
+            await self.pass_time(max(ahead, 0) + 1)
         raise AssertionError(f"no fixed point after {MAX_ROUNDS} rounds")
+
+    async def pass_time(self, seconds: float) -> None:
+        """Time goes by for everybody."""
+        self.world.emulator.advance(seconds)
 
     async def finish(self) -> None:
         """Let late effects come, then let a fresh replica find its fixed point; it then writes nothing more."""

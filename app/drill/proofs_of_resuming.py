@@ -21,7 +21,7 @@ WAY_ON = "/recovery recover"
 
 def runs_of(observer: Observer, ticket: int) -> list[WorkflowRun]:
     """The workflow runs that were started for a ticket, oldest first: their names say for which."""
-    wanted = f"Agent for {ticket} "
+    wanted = f"Ticket {ticket}, "
     return sorted(
         (run for run in observer.repository.get_workflow_runs() if run.display_title.startswith(wanted)),
         key=lambda run: run.id,

@@ -16,7 +16,7 @@ from app.drill.world import REPOSITORY, World
 WORKFLOW = "agent.yml"
 WORKFLOW_TEXT = """\
 name: Agent
-run-name: Agent for ${{ inputs.ticket }} (${{ inputs.attempt }})
+run-name: Ticket ${{ inputs.ticket }}, attempt ${{ inputs.attempt }}
 on:
   workflow_dispatch:
     inputs:
