@@ -173,7 +173,8 @@ def _kinds() -> str:
         f"| `{kind}` | {'a person, for this very effect' if needs_approval(kind, of_holder(None)) else 'nobody'} |"
         for kind in Kind
     ]
-    return "\n".join(["| kind | approved by |", "|---|---|", *rows])
+    why = "Why, and how a person is asked: [unattended.md](unattended.md)."
+    return "\n".join(["| kind | approved by |", "|---|---|", *rows, "", why])
 
 
 def _probes() -> str:
