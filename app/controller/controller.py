@@ -162,7 +162,7 @@ class Controller:
         self._rebuilding = Rebuilding(self._views, witnessing)
         discovering = Discovering(self._views, pokes, others)
         marks = SweepMarks(database)
-        self._sweeper = Sweeper(github, self._views, pokes, discovering, marks)
+        self._sweeper = Sweeper(github, self._views, pokes, discovering, marks, self._resuming)
         policy = PolicyShowing(self._views)
         self._releases = Releases(self._views, keys, witnesses, marks, authors, pokes, clock)
         self._loop = Loop(
@@ -456,6 +456,14 @@ class Controller:
     def resuming(self) -> Resuming:
         """What lets agents be started and tickets be given up, after an outage above all."""
         return self._resuming
+
+    async def reached(self, answered: bool) -> None:
+        """GitHub answered the service, or did not."""
+        await self._resuming.reached(answered=answered)
+
+    async def tick(self) -> None:
+        """What the loop does every few seconds, now."""
+        await self._resuming.tick()
 
     async def look_at_repository(self, owner: str, name: str) -> Ended:
         """Run a repository's own key now, as a worker of the loop would. Raises GitHubError."""

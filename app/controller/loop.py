@@ -26,7 +26,7 @@ from app.controller.view import Gone
 from app.domain.keys import InstallationKey, IssueKey, RepositoryKey, TicketKey, WordKey, parse_key
 from app.domain.outcome import Refused
 from app.github.budget import counting
-from app.github.errors import GitHubError, Moved, RateLimited, Suspended, Uninstalled
+from app.github.errors import GitHubError, Moved, RateLimited, ServerError, Suspended, Unanswered, Uninstalled
 
 SWEEP_EVERY_S = 300.0
 IDLE_S = 1.0
@@ -144,6 +144,9 @@ class Loop:
             return None
         except RateLimited as error:
             return error.retry_at
+        except (ServerError, Unanswered) as error:
+            await self._resuming.reached(answered=False)
+            return self._later(poke.key, str(error))
         except (GitHubError, Refused) as error:
             return self._later(poke.key, str(error))
         except Exception as error:

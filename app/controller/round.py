@@ -127,6 +127,7 @@ class Rounds:
     async def _turn(self, view: View, author: str) -> Ended | Again:
         policy = view.usable_policy
         if policy is None or policy.mode is Mode.OBSERVE:
+            await self._resuming.withdrawn(view)
             return Ended(None, "the repository's policy allows no writes")
         if view.observation.archived:
             return Ended(None, "the repository is archived: nothing can be written until it is taken out")
@@ -134,11 +135,14 @@ class Rounds:
             return Ended(None, f"not a ticket: {view.frozen.reason}")
         if view.frozen is not None:
             await self._reporter.report(view, view.frozen)
+            await self._resuming.ended(view)
             return Ended(None, f"frozen: {view.frozen.reason}")
         standing, head = view.standing, view.head
         if standing is None or head is None:
             if view.observation.is_pull_request:
                 return await self._others.one(view, policy)
+            if await self._resuming.is_notice(view):
+                return Ended(None, "our own notice, and not a ticket")
             return await self._enrolling.without_ledger(view, policy)
         if standing.place == "done":
             await self._resuming.ended(view)

@@ -19,6 +19,7 @@ from app.controller.ears import Ears
 from app.controller.glancing import Glanced, glance_at, names_of
 from app.controller.pokes import Poke, PokeStore
 from app.controller.pruning import Pruner
+from app.controller.resuming import Resuming
 from app.controller.sweep_marks import Seen, SweepMarks, Swept
 from app.controller.turn import Ended
 from app.controller.view import Gone, Views
@@ -75,12 +76,19 @@ class Sweeper:
     """Pokes tickets of every repository the App is installed on."""
 
     def __init__(
-        self, github: GitHub, views: Views, pokes: PokeStore, discovering: Discovering, kept: SweepMarks
+        self,
+        github: GitHub,
+        views: Views,
+        pokes: PokeStore,
+        discovering: Discovering,
+        kept: SweepMarks,
+        resuming: Resuming,
     ) -> None:
         self._github = github
         self._views = views
         self._pokes = pokes
         self._marks = kept
+        self._resuming = resuming
         self._pruner = Pruner(views, pokes)
         self._discovering = discovering
         self._handed: dict[str, _Handed] = {}
@@ -213,6 +221,8 @@ class Sweeper:
         await self._pokes.poke(*(str(TrunkKey(repo.full_name, name)) for name in releases))
         await self._pokes.poke(*_keys_elsewhere(seen))
         await self._marks.keep(_seen(repo, seen, now, chosen, before))
+        in_progress = sum(isinstance(ticket, int) for ticket in seen.glance.ledgers)
+        await self._resuming.counted(repo.id, repo.full_name, in_progress)
         others_differ = last is None or last.base.others != seen.base.others
         policy_differs = last is not None and last.base.policy != seen.base.policy
         poked = len(chosen | seen.ended)

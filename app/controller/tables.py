@@ -3,7 +3,8 @@
 Losing them loses heartbeats (one interval of suspicion), witnesses of rollbacks that no projection shows, stops that
 the settings do not name, pokes that the sweep at start-up makes anew, and marks of sweeps: without them every ticket
 is looked at once. Without the windows of new content each process counts its own. What persons said is found again in
-their comments, where they were never edited. Tokens of workflow runs of the last minutes could be used once more.
+their comments, where they were never edited. Tokens of workflow runs of the last minutes could be used once more. The
+service's life, and what wishes to be resumed, begin anew with a reattach window (`docs/outages.md`).
 """
 
 from datetime import UTC, datetime, timedelta
@@ -182,4 +183,71 @@ spent_tokens = Table(
     Column("by", String, nullable=False),
     Column("until", Moment, nullable=False),
     Index("spent_tokens_until", "until"),
+)
+
+service_life = Table(
+    "service_life",
+    metadata,
+    # There is one row, `service`: all processes on this database are one service.
+    Column("name", String, primary_key=True),
+    Column("alive_at", Moment, nullable=False),
+    # When the latest reattach window opened.
+    Column("opened_at", Moment, nullable=False),
+    # NULL while GitHub answers.
+    Column("failing_since", Moment),
+)
+
+resume_wishes = Table(
+    "resume_wishes",
+    metadata,
+    Column("repository_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("ticket", String, primary_key=True),
+    Column("kind", String, nullable=False),
+    # Which one of its kind: another subject is another wish.
+    Column("subject", String, nullable=False),
+    # The Issue's, shortened; text of strangers.
+    Column("title", String, nullable=False),
+    Column("priority", BigInteger, nullable=False),
+    Column("by_person", Boolean, nullable=False),
+    Column("since", Moment, nullable=False),
+    Column("due_at", Moment, nullable=False),
+    Column("seen_at", Moment, nullable=False),
+    # A person let it go on when it was held.
+    Column("released", Boolean, nullable=False),
+    # NULL while it waits.
+    Column("passed_at", Moment),
+)
+
+resume_starts = Table(
+    "resume_starts",
+    metadata,
+    Column("repository_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("ticket", String, primary_key=True),
+    # Empty while a place is only kept for the ticket.
+    Column("attempt", String, primary_key=True),
+    Column("at", Moment, nullable=False),
+    Column("is_over", Boolean, nullable=False),
+)
+
+mass_holds = Table(
+    "mass_holds",
+    metadata,
+    Column("repository_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("full_name", String, nullable=False),
+    # When the row was made; a notice of a time before it is looked for a little later.
+    Column("known_since", Moment, nullable=False),
+    Column("in_progress", BigInteger, nullable=False),
+    # More than so many tickets at once are held, as the policy was last read.
+    Column("most", BigInteger, nullable=False),
+    # NULL while nothing is held.
+    Column("held_since", Moment),
+    # The notice's Issue, NULL where none is known. Without a hold it is still to be closed.
+    Column("notice", BigInteger),
+    # A digest of the notice's text.
+    Column("shown", String, nullable=False),
+    Column("looked_at", Moment),
+    # Whether our notices were looked for since the last creation that was not answered.
+    Column("sought", Boolean, nullable=False),
+    # One process at a time tells.
+    Column("telling_until", Moment),
 )

@@ -1,7 +1,7 @@
 """Whether GitHub answers the App, asked once in a while for `/readyz`: one request as the App in five minutes."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -24,6 +24,10 @@ class InstallationsOf(Protocol):
     async def installations(self) -> Sequence[Installation]: ...
 
 
+async def _nobody(answered: bool) -> None:
+    """There is nobody to tell."""
+
+
 @dataclass(frozen=True)
 class Seen:
     """The last answer of GitHub to the App, and the last failure after it, if any."""
@@ -37,9 +41,13 @@ class Seen:
 class GitHubWatch:
     """Asks for the installations, again and again until cancelled; `seen` is what it knows."""
 
-    def __init__(self, github: InstallationsOf, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, github: InstallationsOf, clock: Callable[[], datetime], tell: Callable[[bool], Awaitable[None]] = _nobody
+    ) -> None:
+        """`tell` is told of every answer and of every failure."""
         self._github = github
         self._clock = clock
+        self._tell = tell
         self.seen = Seen()
 
     @property
@@ -50,6 +58,11 @@ class GitHubWatch:
     async def run(self) -> None:
         while True:
             answered = await self.look()
+            try:
+                await self._tell(answered)
+            except Exception as problem:
+                # Of use to others, and no reason to watch no more.
+                _log.warning("not_told", problem=type(problem).__name__)
             await asyncio.sleep(EVERY_S if answered else AFTER_FAILURE_S)
 
     async def look(self) -> bool:

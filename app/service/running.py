@@ -175,7 +175,7 @@ def make_parts(settings: Settings) -> Parts:
         intake=WebhookIntake(
             parse_secrets(settings.webhook_secret.get_secret_value()), pokes, own_app_id=settings.app_id
         ),
-        watch=GitHubWatch(github, clock.now),
+        watch=GitHubWatch(github, clock.now, controller.reached),
         boot_id=boot_id,
         stops=stops,
     )

@@ -59,6 +59,7 @@ CLASSES = {
     "stop_auto_merge": ("P", "`release_observation`"),
     "edit_text": ("P", "`release_observation`"),
     "open_issue": ("C", "`own_issues`"),
+    "edit_own_issue": ("P", "`own_issue`"),
     "dispatch_workflow": ("X", "`runs_named`"),
     "dispatch_event": ("X", "`runs_named`"),
     "react": ("P", "`own_reactions`"),
