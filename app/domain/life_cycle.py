@@ -115,13 +115,14 @@ def ended(record: Record, how: Ending, *, now: datetime) -> Record:
     """The record at the ticket's end: nobody holds it, whoever was started for it is let in no more, effects whose end
     nobody wrote down are unknown, and everything else, open permits included, stays as it is.
     """
-    over = attempt.ended(interrupted(record, now=now), f"the ticket is {how.status}")
+    over = interrupted(record, now=now)
     before = record.ended
     nonce = record.lease.nonce if record.lease is not None else before.nonce if before is not None else None
     at = before.at if before is not None else now
     started = record.dispatched
     if started is not None and started.state == "open":
-        started = started.model_copy(update={"state": "over", "because": f"the ticket was {how.status}"})
+        # Its permit stays open: the run may be on its way, and is noted when it comes (R11).
+        started = attempt.over(started, f"the ticket was {how.status}")
     over = over.model_copy(
         update={
             "status": how.status,
