@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -65,6 +66,12 @@ class StandIn:
     grant_changes: dict[str, Any] = field(default_factory=dict)
     verify: list[list[str]] = field(default_factory=list)
     git_requests: list[str] = field(default_factory=list)
+    run_tokens: list[str] = field(default_factory=list)
+    """Tokens that GitHub Actions gave out and nobody used yet: each is good for one call."""
+    issuer_answers: list[tuple[int, Any]] = field(default_factory=list)
+    """What is answered instead of the next tokens."""
+    asked_for: list[tuple[str, str]] = field(default_factory=list)
+    """By which bearer tokens were asked for, and for which audience."""
     git_fault: tuple[str, str] | None = None
     """(end of the path, what happens): a status instead of an answer, or lost (carried out, the connection is cut)."""
 
@@ -149,7 +156,9 @@ class StandIn:
         if operation in self.refusals:
             return self.refusals[operation]
         if operation in ("brief", "claim") and bearer != USER_TOKEN:
-            return refusal(401, "unauthenticated")
+            if bearer not in self.run_tokens:
+                return refusal(401, "unauthenticated")
+            self.run_tokens.remove(bearer)
         if operation == "brief":
             return 200, self.brief()
         if operation == "claim":
@@ -165,6 +174,15 @@ class StandIn:
                 "ledger_head": self.ledger_head,
             }
         return self._write(operation, body)
+
+    def issue_run_token(self, bearer: str, query: str) -> tuple[int, Any]:
+        """What GitHub Actions answers the job that asks for a token."""
+        asked = parse_qs(query)
+        self.asked_for.append((bearer, asked["audience"][0]))
+        if self.issuer_answers:
+            return self.issuer_answers.pop(0)
+        self.run_tokens.append(f"eyJhbGciOiJSUzI1NiJ9.eyJudW1iZXIi{len(self.asked_for)}.c2lnbmF0dXJl")
+        return 200, {"count": 1, "value": self.run_tokens[-1]}
 
     def _claim(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if body["claim_id"] != self.holder_claim:
@@ -216,6 +234,9 @@ class Handler(BaseHTTPRequestHandler):
     def _serve(self) -> None:
         if self.path.startswith(API):
             self._api(self.path[len(API) :])
+        elif self.path.startswith("/idtoken?"):
+            bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
+            self._send(*self.stand_in.issue_run_token(bearer, self.path.partition("?")[2]))
         else:
             self._git()
 
@@ -248,7 +269,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         self._send(status, answer)
 
-    def _send(self, status: int, answer: dict[str, Any]) -> None:
+    def _send(self, status: int, answer: Any) -> None:
         data = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -260,7 +281,9 @@ class Handler(BaseHTTPRequestHandler):
         body = self._body()
         world = self.stand_in
         path, _, query = self.path.partition("?")
-        expected = base64.b64encode(f"x-access-token:{USER_TOKEN}".encode()).decode()
+        through_service = path.startswith("/git/")
+        user = f"agent:{world.lease_token}" if through_service else f"x-access-token:{USER_TOKEN}"
+        expected = base64.b64encode(user.encode()).decode()
         if self.headers.get("Authorization") != f"Basic {expected}":
             self.send_response(401)
             self.send_header("WWW-Authenticate", 'Basic realm="git"')
@@ -268,6 +291,7 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
             return
         world.git_requests.append(path)
+        path = path.removeprefix("/git")
         hit = world.git_fault is not None and self.path.endswith(world.git_fault[0])
         if hit and world.git_fault is not None and world.git_fault[1] != "lost":
             self.send_response(int(world.git_fault[1]))
@@ -478,3 +502,4 @@ def _no_secret_anywhere(world: World) -> None:
     for text in [*configs, *(o.out + o.err for o in world.outcomes if "password=" not in o.out)]:
         assert USER_TOKEN not in text
         assert "arl_" not in text
+        assert "eyJhbGci" not in text

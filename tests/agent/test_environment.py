@@ -58,6 +58,7 @@ def test_a_missing_or_bad_service_url_is_told() -> None:
 
 def test_commands_of_others_get_no_token() -> None:
     given = {"PATH": "/bin", "GITHUB_TOKEN": "x", "GH_TOKEN": "x", "AGENT_RECOVERY_LEASE_TOKEN": "x"}
+    given |= {"ACTIONS_ID_TOKEN_REQUEST_URL": "https://x", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "x"}
     assert environment.without_secrets(given) == {"PATH": "/bin"}
 
 
