@@ -119,8 +119,7 @@ class Resuming:
 
     async def _ask(self, view: View, s: Situation, action: Wished | None) -> outage.Verdict | None:
         wish = wish_of(action, s) if action is not None else None
-        run_ended = s.record.lease is not None and s.run is not None and _is_over(s)
-        holder = liveness(s.record, s.policy, now=s.now, heartbeat_at=s.heartbeat_at, run_ended=run_ended)
+        holder = liveness(s.record, s.policy, now=s.now, heartbeat_at=s.heartbeat_at, run_ended=s.run_ended)
         return await self._look(view, s.policy, wish, outage.started_by(s.record, holder))
 
     async def _look(
@@ -139,10 +138,6 @@ class Resuming:
         judged = await self._database.run(waits.judge, asked)
         await self._telling.look_at(view.repo.full_name, judged.look)
         return judged.verdict
-
-
-def _is_over(s: Situation) -> bool:
-    return s.run is not None and s.record.lease is not None and s.run.has_ended and s.run.run == s.record.lease.run
 
 
 def _waiting(now: datetime, blocked: Blocked | str | None, verdict: outage.Verdict | None) -> Wait:
