@@ -1,4 +1,8 @@
-"""Whether the account behind a lease may still do by itself what its holder does through the App."""
+"""Whether the account behind a lease may still do by itself what its holder does through the App.
+
+Behind the lease of a workflow run stands no account: GitHub itself said that the run is the one that was started, of
+the workflow that the default branch has. Once that run has ended its holder is dead.
+"""
 
 import time
 from collections import OrderedDict
@@ -37,6 +41,8 @@ class Accounts:
 
     async def may_no_more(self, repo: Repository, lease: Lease, kept_s: float = KEPT_S) -> Blocked | None:
         """Why the claimer's account does not cover the lease any more, or None. Raises GitHubError."""
+        if lease.run is not None:
+            return None
         level = await self._level(repo, lease.login, kept_s)
         if level in MAY_WRITE:
             return None

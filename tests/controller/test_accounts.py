@@ -10,6 +10,7 @@ from loop_world import LoopWorld, claims_of
 
 from app.controller.accounts import ASKED_EVERY_S, KEPT_ENTRIES, Accounts
 from app.domain.agent_api import CheckpointRequest, HeartbeatRequest
+from app.domain.dispatched import Run
 from app.domain.outcome import Code, Refused
 from app.domain.record import Lease
 
@@ -48,6 +49,15 @@ async def test_only_who_may_write_covers_a_lease(level: str, covers: bool) -> No
     assert (found is None) is covers
     if found is not None:
         assert (found.code, level in found.reason, "wanda" in found.reason) == (Code.FORBIDDEN, True, True)
+
+
+async def test_of_a_workflow_run_no_account_is_asked() -> None:
+    github = GitHub("none")
+    held = lease("agent-recovery[bot]").model_copy(update={"run": Run(id=70, attempt=1)})
+    accounts = Accounts(github)
+    assert await accounts.may_no_more(REPO, held) is None
+    await accounts.require_covered(REPO, held, held.granted_at + timedelta(days=1))
+    assert github.asked == []
 
 
 async def test_an_answer_is_kept_for_a_minute_and_for_this_account_alone() -> None:

@@ -51,6 +51,10 @@ async def test_the_run_that_was_started_shows_who_it_is_and_claims_once(scene: R
     assert (record.dispatched.state, record.generation) == ("claimed", 2)
     # The dispatch was counted when it was opened; its claim is that very attempt.
     assert record.attempts.count == counted
+    # No account stands behind the lease, so none is asked about, neither by a push nor long after the claim.
+    access = await scene.service.controller.git_access(*AT, claims_of(grant), to_push=True)
+    assert access.id == grant.repository.id
+    await scene.later(700)
     await scene.beat(grant)
 
     # The answer was lost: the same claim id with another token, at another replica.
