@@ -70,6 +70,12 @@ def live(connection: Connection, items: Sequence[tuple[str, datetime]]) -> Seque
     return [_live(connection, word, now) for word, now in items]
 
 
+def shown(connection: Connection, items: Sequence[None]) -> Sequence[tuple[Life | None, tuple[Held, ...]]]:
+    """The service's life, None before it began, and the repositories in which something is held. Changes nothing."""
+    held = tuple(one for one in _holds(connection, None) if one.since is not None)
+    return [(_life(connection), held)] * len(items)
+
+
 def _live(connection: Connection, word: str, now: datetime) -> Life:
     before = _life(connection)
     after = outage.begun(before, now=now) if word == "begun" else outage.lived(before, now=now)
@@ -259,7 +265,10 @@ def _holds(connection: Connection, repository_id: int | None) -> tuple[Held, ...
     else:
         asked = asked.where(mass_holds.c.repository_id == repository_id)
     rows = connection.execute(asked.order_by(mass_holds.c.repository_id)).all()
-    return tuple(_held(row, _rows(connection, row.repository_id)) for row in rows)
+    named = repository_id is not None
+    return tuple(
+        _held(row, _rows(connection, row.repository_id) if named or row.held_since is not None else ()) for row in rows
+    )
 
 
 def _take_telling(connection: Connection, repository_id: int, now: datetime, until: datetime) -> Held | None:

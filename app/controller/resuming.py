@@ -15,13 +15,13 @@ from app.controller import resume_waits as waits
 from app.controller.clock import Clock
 from app.controller.database import Database
 from app.controller.pokes import PokeStore
-from app.controller.resume_waits import Asked, Held
+from app.controller.resume_waits import Asked
 from app.controller.stops import Stops
 from app.controller.telling_hold import TellingHold
 from app.controller.view import View, Views
 from app.domain import outage
 from app.domain.lease import liveness
-from app.domain.outage import Life, Passes, Started, Waits
+from app.domain.outage import Passes, Started, Waits
 from app.domain.outage_wish import Wished, limits_of, wish_of
 from app.domain.outcome import Blocked
 from app.domain.plan import Plan, Wait
@@ -103,14 +103,6 @@ class Resuming:
     async def counted(self, repository_id: int, full_name: str, tickets: int) -> None:
         """So many tickets of a repository are in progress."""
         await self._database.run(waits.count, (repository_id, full_name, tickets, self._clock()))
-
-    async def life(self) -> Life:
-        """The service's life, as all its processes know it."""
-        return await self._database.run(waits.live, ("shown", self._clock()))
-
-    async def held(self) -> tuple[Held, ...]:
-        """The repositories in which something is held now."""
-        return tuple(held for held in await self._database.run(waits.holds_of, None) if held.since is not None)
 
     async def _blocked(self, view: View) -> Blocked | str | None:
         if not self._resumes:

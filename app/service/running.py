@@ -25,11 +25,13 @@ from app.controller.person_commands import Done, Word
 from app.controller.pokes import PokeStore
 from app.controller.release_hearing import DoneRelease
 from app.controller.release_rebuilding import BegunAnew
+from app.controller.resume_waits import Held, shown
 from app.controller.spent_tokens import SpentTokens
 from app.controller.stops import Stops
 from app.controller.tables import pokes as pokes_table
 from app.controller.words import WordStore
 from app.domain.effect_state import EffectState
+from app.domain.outage import Life
 from app.domain.rebuild import Rebuild
 from app.domain.release_record import Person, Source
 from app.domain.release_verbs import ReleaseVerb
@@ -112,6 +114,12 @@ class Parts:
     async def stopped(self) -> list[str]:
         """The repositories and accounts in which nothing is written."""
         return list(await self.stops.listed())
+
+    async def held_back(self) -> tuple[Life | None, tuple[Held, ...]]:
+        """The service's life, whose gaps open reattach windows, and the repositories in which tickets that stopped at
+        once wait for a person.
+        """
+        return await self.database.run(shown, None)
 
     async def pokes_waiting(self) -> int:
         """How many keys nobody runs yet that are due now or within a minute. What is only to be looked at when time

@@ -9,6 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from pydantic import BaseModel, Field
 
 from app import __version__
+from app.controller.resume_waits import Held
 from app.domain.checkpoint import SCHEMA_VERSION as CHECKPOINT_SCHEMA
 from app.domain.policy import policy_schema
 from app.domain.record import SCHEMA as RECORD_SCHEMA
@@ -24,6 +25,15 @@ class Health(BaseModel):
     status: str = "ok"
 
 
+class HeldTickets(BaseModel):
+    """Tickets of a repository that stopped at once, and wait until a person closes the Issue `notice`."""
+
+    repository: str
+    tickets: int
+    since: str
+    notice: int | None = Field(description="The Issue that tells it; none where the repository has no Issues.")
+
+
 class Readiness(BaseModel):
     """`ready` needs a database that can be written, GitHub's answer within 15 minutes, and running workers."""
 
@@ -37,6 +47,11 @@ class Readiness(BaseModel):
     writes: str
     stopped: list[str] = Field(description="Repositories and accounts in which nothing is written.")
     resume: str
+    reattach_window_opened_at: str | None = Field(
+        description="When the service last began, or came back: for two heartbeats from then no agent is started and "
+        "no ticket is given up."
+    )
+    held: list[HeldTickets] = Field(description="Where many tickets stopped at once, and a person is asked.")
     not_running: list[str]
     version: str
     boot_id: str
@@ -80,6 +95,7 @@ async def readyz(request: Request) -> JSONResponse:
     seen = parts.watch.seen
     writable = await parts.database_writable()
     reachable = parts.watch.reachable
+    life, held = await parts.held_back() if writable else (None, ())
     readiness = Readiness(
         ready=writable and reachable and not running.ailing,
         database_writable=writable,
@@ -91,11 +107,19 @@ async def readyz(request: Request) -> JSONResponse:
         writes="on" if parts.settings.writes else "off",
         stopped=await parts.stopped() if writable else list(parts.settings.stopped),
         resume="on" if parts.settings.resume else "off",
+        reattach_window_opened_at=life.opened_at.isoformat(timespec="seconds") if life is not None else None,
+        held=[_held(one) for one in held],
         not_running=list(running.ailing),
         version=__version__,
         boot_id=parts.boot_id,
     )
     return JSONResponse(readiness.model_dump(), status_code=200 if readiness.ready else 503)
+
+
+def _held(held: Held) -> HeldTickets:
+    waiting = sum(row.passed_at is None and not row.may_pass_a_hold for row in held.rows)
+    since = held.since.isoformat(timespec="seconds") if held.since is not None else ""
+    return HeldTickets(repository=held.full_name, tickets=waiting, since=since, notice=held.notice)
 
 
 @router.get("/.well-known/agent-recovery", summary="Public keys and versions")
@@ -133,16 +157,18 @@ async def metrics(request: Request) -> Response:
     """Requests to GitHub by kind, what is left of its limits, pokes that wait."""
     parts = _running(request).parts
     registry = CollectorRegistry()
-    registry.register(_Numbers(parts, await parts.pokes_waiting()))
+    _, held = await parts.held_back()
+    registry.register(_Numbers(parts, await parts.pokes_waiting(), sum(_held(one).tickets for one in held)))
     return Response(generate_latest(registry), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 class _Numbers:
     """One reading of the service's numbers, in the form prometheus-client collects."""
 
-    def __init__(self, parts: Parts, pokes_waiting: int) -> None:
+    def __init__(self, parts: Parts, pokes_waiting: int, held: int) -> None:
         self._parts = parts
         self._pokes_waiting = pokes_waiting
+        self._held = held
 
     def collect(self) -> list[Metric]:
         meter = self._parts.github.meter
@@ -166,4 +192,10 @@ class _Numbers:
         waiting.add_metric([], self._pokes_waiting)
         writes = GaugeMetricFamily("agent_recovery_writes_on", "1 while writes to GitHub are allowed.")
         writes.add_metric([], int(self._parts.settings.writes))
-        return [requests, remaining, waiting, writes]
+        resume = GaugeMetricFamily("agent_recovery_resume_on", "1 while agents may be started.")
+        resume.add_metric([], int(self._parts.settings.resume))
+        held = GaugeMetricFamily(
+            "agent_recovery_held_tickets", "Tickets that stopped at once with others and wait for a person."
+        )
+        held.add_metric([], self._held)
+        return [requests, remaining, waiting, writes, resume, held]

@@ -6,12 +6,14 @@ import hashlib
 import hmac
 import json
 import tomllib
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 import app
+from app.controller.resume_waits import Asked, judge
+from app.domain.outage import Limits, Wish
 from app.github.errors import Unanswered
 from app.service.openapi import openapi_text
 from app.service.running import Running
@@ -153,3 +155,22 @@ async def test_the_policy_schema_is_served_as_it_is_published(service):
     assert answer.headers["content-type"] == "application/schema+json"
     published = (ROOT / "docs" / "schema" / "policy.json").read_text(encoding="utf-8")
     assert answer.json() == json.loads(published)
+
+
+async def test_ready_shows_the_reattach_window_and_what_is_held(service):
+    body = (await service.http.get("/readyz")).json()
+    assert (body["reattach_window_opened_at"], body["held"]) == (None, [])
+    database, noon = service.parts.database, datetime(2026, 11, 30, 12, tzinfo=UTC)
+    limits = Limits(timedelta(minutes=1), timedelta(minutes=15), mass_limit=1, max_concurrent=3, max_per_hour=10)
+    for now in (noon, noon + timedelta(minutes=1), noon + timedelta(minutes=2)):
+        for ticket in ("1", "2"):
+            wish = Wish(ticket, "dispatch", "1.1", "Ripen")
+            await database.run(judge, Asked(7, "acme/shop", ticket, wish, None, limits, now, 0.0))
+    body = (await service.http.get("/readyz")).json()
+    assert body["reattach_window_opened_at"] == "2026-11-30T12:00:00+00:00"
+    assert body["held"] == [
+        {"repository": "acme/shop", "tickets": 2, "since": "2026-11-30T12:02:00+00:00", "notice": None}
+    ]
+    metrics = (await service.http.get("/metrics")).text
+    assert "agent_recovery_held_tickets 2.0" in metrics
+    assert "agent_recovery_resume_on 1.0" in metrics
