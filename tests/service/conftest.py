@@ -59,7 +59,7 @@ class People:
     async def repository(self, owner: str, name: str) -> Any:
         if (owner, name) != ("acme", "shop"):
             raise NotFound("Not Found")
-        return SimpleNamespace(owner=owner, name=name)
+        return SimpleNamespace(id=5, owner=owner, name=name)
 
     async def permission(self, _repository: Any, login: str) -> str:
         self.asked.append("permission")

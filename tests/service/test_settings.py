@@ -160,3 +160,29 @@ def test_an_address_that_nothing_can_reach_is_told(environment, name, value):
     with pytest.raises(BadSettings, match=f"AGENT_RECOVERY_{name}") as bad:
         load_settings()
     assert value not in str(bad.value)
+
+
+def test_who_vouches_for_workflow_runs(environment):
+    settings = load_settings()
+    assert (settings.oidc_issuer, settings.oidc_audience) == ("https://token.actions.githubusercontent.com", None)
+    environment.setenv("AGENT_RECOVERY_OIDC_ISSUER", "http://127.0.0.1:4000/")
+    environment.setenv("AGENT_RECOVERY_OIDC_AUDIENCE", "https://recovery.example/")
+    settings = load_settings()
+    assert (settings.oidc_issuer, settings.oidc_audience) == ("http://127.0.0.1:4000", "https://recovery.example")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("OIDC_ISSUER", "http://token.example"),
+        ("OIDC_ISSUER", "http://127.0.0.1.example"),
+        ("OIDC_ISSUER", "token.example"),
+        ("OIDC_AUDIENCE", "two words"),
+        ("OIDC_AUDIENCE", "x" * 501),
+    ],
+)
+def test_nobody_vouches_over_an_open_line(environment, name, value):
+    environment.setenv(f"AGENT_RECOVERY_{name}", value)
+    with pytest.raises(BadSettings) as told:
+        load_settings()
+    assert f"AGENT_RECOVERY_{name} must be" in str(told.value)
