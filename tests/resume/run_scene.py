@@ -21,7 +21,6 @@ from app.domain.dispatched import Dispatched, Run, Start
 from app.domain.outcome import Blocked, Code, Refused
 from app.domain.record import Record
 from app.domain.run_claims import RunClaims
-from app.emulator.client import Emulator
 from app.service.app import create_app
 from app.service.callers import Callers
 from app.service.oidc import RunTokens
@@ -165,21 +164,26 @@ class RunScene:
 
     def claims(self, number: int, **more: Any) -> RunClaims:
         """What a run's token says, once it was checked."""
-        path = f"{REPO}/.github/workflows/agent.yml@refs/heads/main"
-        said: dict[str, Any] = {
-            "repository_id": self.grant.repository.id,
-            "repository": REPO,
-            "run": Run(id=number, attempt=1),
-            "event": "workflow_dispatch",
-            "ref": "refs/heads/main",
-            "workflow_ref": path,
-            "job_workflow_ref": path,
-            "actor": "agent-recovery[bot]",
-        }
-        return RunClaims(**{**said, **more})
+        return run_claims(self.grant.repository.id, Run(id=number, attempt=1), **more)
 
     async def beat(self, grant: Grant) -> None:
         await self.service.controller.heartbeat(*AT, grant.ticket, claims_of(grant), HeartbeatRequest())
+
+
+def run_claims(repository_id: int, started: Run, **more: Any) -> RunClaims:
+    """What the token of a run of the agent workflow says, once it was checked."""
+    path = f"{REPO}/.github/workflows/agent.yml@refs/heads/main"
+    said: dict[str, Any] = {
+        "repository_id": repository_id,
+        "repository": REPO,
+        "run": started,
+        "event": "workflow_dispatch",
+        "ref": "refs/heads/main",
+        "workflow_ref": path,
+        "job_workflow_ref": path,
+        "actor": "agent-recovery[bot]",
+    }
+    return RunClaims(**{**said, **more})
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -202,6 +206,3 @@ async def outcome_of(claiming: Any) -> Grant | Code:
     except Refused as refusal:
         blocked: Blocked = refusal.blocked
         return blocked.code
-
-
-__all__ = ["AUDIENCE", "Emulator", "RunScene", "Service", "bearer", "outcome_of", "refused"]
