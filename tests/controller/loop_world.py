@@ -4,6 +4,7 @@ import base64
 import secrets
 import subprocess
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ from app.controller.content_windows import ContentWindows
 from app.controller.controller import Controller
 from app.controller.database import Database
 from app.controller.keyring import Keyring
+from app.controller.person_commands import Word
 from app.controller.pokes import PokeStore
 from app.controller.round import Ended
 from app.controller.stops import Stops
 from app.domain.agent_api import ClaimRequest, EvidenceRequest, Grant
 from app.domain.checkpoint import Checkpoint, Step
 from app.domain.keys import TicketKey
+from app.domain.person_verbs import recover
 from app.domain.token import Claims, read
 from app.emulator.client import Emulator
 from app.emulator.graphql.execute import schema
@@ -124,6 +127,11 @@ class LoopWorld:
         evidence = EvidenceRequest(key=secrets.token_hex(8), seq=1, head_sha=grant.head_sha, clean=True)
         await controller.evidence("acme", "shop", self.ticket, claims_of(grant), evidence)
         return grant
+
+    async def recalled(self, controller: Controller) -> None:
+        """A person wants the ended ticket back."""
+        word = Word(secrets.token_hex(4), "recover", "wanda", partial(recover, by="wanda"))
+        await controller.hear("acme", "shop", self.ticket, word)
 
     async def settle(self, controller: Controller, turns: int = 6) -> list[Ended]:
         """Run the ticket's round until it asks for no other look, at most `turns` times."""

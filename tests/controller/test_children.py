@@ -363,6 +363,7 @@ async def test_children_end_with_their_ticket_and_come_back_only_by_its_next_hol
     with pytest.raises(Refused) as alone:
         await Worker.on(parent, "docs-1", generation=1)
     assert alone.value.blocked.code is Code.ENDED
+    await world.recalled(parent.controller)
     successor = Parent(world, parent.controller, world.agent(await world.claim(parent.controller, generation=1)))
     assert {name: c.state for name, c in (await successor.children()).items()} == {
         "docs-1": "cancelled",

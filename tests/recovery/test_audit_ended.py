@@ -11,6 +11,7 @@ async def test_a_ticket_that_ended_was_pruned_and_came_back_holds_no_lie(world: 
     controller, _ = await pruned(world)
     assert [lie for ticket in audited(world, tmp_path / "pruned") for lie in ticket.lies] == []
     issue(world, "open")
+    await world.recalled(controller)
     await world.claim(controller, 1)
     await world.settle(controller)
     found = audited(world, tmp_path / "back")

@@ -1,17 +1,14 @@
 """The life cycle table, played: people act on Issue, PR and branch; the loop ends tickets, claims bring them back."""
 
 import secrets
-from functools import partial
 from typing import Any
 
 import pytest
 from loop_world import REPO, Agent, LoopWorld, claims_of
 
 from app.controller.controller import Controller
-from app.controller.person_commands import Word
 from app.domain.agent_api import CheckpointRequest
 from app.domain.outcome import Code, Refused
-from app.domain.person_verbs import recover
 from app.github.repository import Repository
 from app.ledger.git_outcomes import FencedOut, Pushed
 
@@ -51,12 +48,6 @@ async def quiet(world: LoopWorld, controller: Controller) -> str:
     assert world.writes(since) == []
     assert again[-1] == reasons[-1]
     return reasons[-1]
-
-
-async def said_recover(world: LoopWorld, controller: Controller) -> None:
-    """A person wants an ended ticket back."""
-    word = Word(secrets.token_hex(4), "recover", "wanda", partial(recover, by="wanda"))
-    await controller.hear("acme", "shop", world.ticket, word)
 
 
 async def refused(world: LoopWorld, controller: Controller, agent: Agent) -> Code:
@@ -101,7 +92,7 @@ async def test_closing_the_issue_ends_the_ticket_and_a_persons_word_brings_it_ba
     with pytest.raises(Refused) as unsaid:
         await world.claim(controller, 1)
     assert unsaid.value.blocked.code == Code.ENDED
-    await said_recover(world, controller)
+    await world.recalled(controller)
     brief = await controller.brief("acme", "shop", world.ticket)
     assert [command.argv[:2] for command in brief.commands] == [("agent-recovery", "recover")]
     grant = await world.claim(controller, 1)
@@ -181,7 +172,7 @@ async def test_a_ticket_that_was_only_born_ends_with_its_issue(
     assert await quiet(world, controller) == "the ticket is cancelled"
     assert world.ledger() is None
     issue(world, "open")
-    await said_recover(world, controller)
+    await world.recalled(controller)
     assert (await world.claim(controller)).generation == 1
 
 
@@ -199,7 +190,7 @@ async def test_a_person_who_closes_the_pr_while_its_branch_stands_ends_the_ticke
     with pytest.raises(Refused) as unsaid:
         await world.claim(controller, 1)
     assert unsaid.value.blocked.code == Code.ENDED
-    await said_recover(world, controller)
+    await world.recalled(controller)
     assert (await world.claim(controller, 1)).generation == 2
     assert await quiet(world, controller)
     assert [p["state"] for p in world.get("pulls?state=all")] == ["open"]
@@ -229,7 +220,7 @@ async def test_a_returned_ticket_whose_pr_was_closed_gets_a_new_one(world: LoopW
     assert await quiet(world, controller) == "the ticket is cancelled"
     assert world.head(agent.grant.branch) is None
     issue(world, "open")
-    await said_recover(world, controller)
+    await world.recalled(controller)
     await world.claim(controller, 1)
     await world.settle(controller)
     assert world.head(agent.grant.branch) == code
@@ -268,6 +259,6 @@ async def test_an_ended_ticket_whose_ledger_was_lost_is_rebuilt_as_ended_and_com
     assert (made.record.status, made.lost) == ("cancelled", "")
     assert await quiet(world, controller) == "the ticket is cancelled"
     issue(world, "open")
-    await said_recover(world, controller)
+    await world.recalled(controller)
     grant = await world.claim(controller, 2)
     assert (grant.generation, grant.published_sha) == (3, code)

@@ -91,6 +91,7 @@ async def test_a_pruned_ticket_asked_for_again_comes_back_on_its_tombstone(world
         await world.claim(controller, 1)
     assert closed.value.blocked.code == Code.ISSUE_CLOSED
     issue(world, "open")
+    await world.recalled(controller)
     grant = await world.claim(controller, 1)
     assert (grant.generation, grant.published_sha, world.ledger("done")) == (2, None, None)
     again = world.agent(grant)
@@ -117,10 +118,11 @@ async def test_a_pruned_ticket_asked_for_again_comes_back_on_its_tombstone(world
 async def test_of_two_who_prune_one_wins_and_a_claim_wins_over_both(world: LoopWorld) -> None:
     controller, agent = await ended(world)
     world.emulator.advance(91 * DAY)
+    issue(world, "open")
+    await world.recalled(controller)
     view = await controller._views.look("acme", "shop", world.ticket)
     assert view.standing is not None
     stone = tombstone(view.standing.record, now=view.now)
-    issue(world, "open")
     await world.claim(controller, 1)
     late = await view.ledger.prune(view.standing, stone, when=view.now)
     assert not isinstance(late, Won)
@@ -156,6 +158,7 @@ async def test_a_child_is_pruned_only_while_its_parent_is_not_at_work(world: Loo
     (before,) = world.get(done)
     world.emulator.advance(91 * DAY)
     issue(world, "open")
+    await world.recalled(controller)
     await world.claim(controller, 1)
     await controller.round(TicketKey(REPO, docs))
     assert world.get(done) == [before]
@@ -192,6 +195,7 @@ async def test_a_tombstone_in_the_wrong_place_freezes_the_ticket(
     controller, agent = await pruned(world)
     stone, _, _ = lies(world, agent)
     issue(world, "open")
+    await world.recalled(controller)
     grant = await world.claim(controller, 1)
     left = world.head(grant.branch)
     assert left is not None
@@ -215,6 +219,7 @@ async def test_a_tombstone_that_was_made_and_not_used_replaces_nothing(world: Lo
     made = view.ledger._draft(None, stone, "pruned", to="done", code_parent=None, request=None, when=view.now)
     unused = await view.ledger._maker.create(made)
     issue(world, "open")
+    await world.recalled(controller)
     await world.claim(controller, 1)
     world.http.delete(f"/repos/{REPO}/git/refs/agent-recovery/active/{world.ticket}").raise_for_status()
     created = {"ref": ref(world, "done"), "sha": unused}
