@@ -16,7 +16,8 @@ def wish_of(action: Wished, s: Situation) -> Wish:
     title = issue.title if issue is not None else ""
     ticket, priority = str(s.record.ticket_id), rank_of(s.observation, s.policy)
     if isinstance(action, Dispatch):
-        subject = f"{action.generation}.{s.record.attempts.count}"
+        latest = s.record.dispatched.attempt if s.record.dispatched is not None else "none"
+        subject = f"{action.generation} after {latest}"
         return Wish(ticket, "dispatch", subject, title, priority, is_asked_for(s.record))
     kind: Kind = "abandon" if isinstance(action, Abandon) else "exhaust"
     return Wish(ticket, kind, action.stopped.edge, title, priority)
