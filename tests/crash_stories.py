@@ -315,9 +315,10 @@ async def cancelled_with_its_issue(play: Play) -> None:
 
 
 async def comes_back(play: Play) -> None:
-    """The Issue is open again, and somebody claims."""
+    """The Issue is open again, a person said that the ticket may come back, and somebody claims."""
     await _ended(play)
     _issue(play, "open")
+    await play.world.recalled(play.controller)
     play.begin()
     await claim(play, "claim-second", 1)
 
