@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from forging import commit, fetched, following, point
 from loop_world import REPO, Agent
-from resume_world import DISPATCHING, LEASE_OVER_S, POLICY, ResumeWorld, drain
-from spoken_world import POLICY_FILE, Replica
+from resume_world import DISPATCHING, LEASE_OVER_S, POLICY, WORKFLOW, WORKFLOW_FILE, ResumeWorld, drain
+from spoken_world import POLICY_FILE
 
 from app.domain import attempt
 from app.domain.agent_api import Grant
@@ -40,9 +40,6 @@ def unreadable(agent: Agent) -> str:
     file = agent.folder.parent / f"{secrets.token_hex(3)}.json"
     file.write_text("}{")
     blob = agent.world.git(agent.folder, "hash-object", "-w", str(file))
-    listing = agent.folder.parent / f"{secrets.token_hex(3)}.tree"
-    listing.write_text(f"100644 blob {blob}\trecord.json\n")
-    made = agent.world.git(agent.folder, "rev-parse", f"{head}^{{tree}}")
     message = agent.world.git(agent.folder, "log", "-1", "--format=%B", head)
     agent.world.git(agent.folder, "read-tree", "--empty")
     agent.world.git(agent.folder, "update-index", "--add", "--cacheinfo", f"100644,{blob},record.json")
@@ -101,23 +98,44 @@ async def test_a_policy_of_another_version_at_start_leaves_the_last_valid_one_in
 # ---- what a ticket stands on is gone
 
 
-async def test_a_trunk_that_went_while_a_ticket_was_interrupted_crashes_nothing_and_resumes_nothing(
-    world: ResumeWorld,
+MISSING = {"trunk": "the branch release-1", "workflow": "no workflow agent.yml"}
+
+
+@pytest.mark.parametrize("gone", MISSING)
+async def test_a_ticket_with_nothing_to_resume_it_with_is_abandoned_with_an_event(
+    world: ResumeWorld, gone: str
 ) -> None:
+    """Its trunk was deleted, or the workflow that was to run was renamed, while nobody was at work on it."""
     service = world.replica()
     await world.begun(service)
     world.emulator.advance(LEASE_OVER_S)
-    world.ask("wanda", "DELETE", "git/refs/heads/release-1")
+    other = world.emulator.issue(REPO, "Pick the pears", author="wanda")["number"]
+    healthy = await world.claimed(service, ticket=other)
+    assert isinstance(healthy, Grant), healthy
+    if gone == "trunk":
+        world.ask("wanda", "DELETE", "git/refs/heads/release-1")
+    else:
+        moved = {".github/workflows/renamed.yml": WORKFLOW, WORKFLOW_FILE: None}
+        world.emulator.commit(REPO, moved, branch="main")
     again = world.replica()
     await again.controller.start_up()
-    await drain(again)
-    await world.pass_time(20 * 60, again)
-    assert world.dispatches() == 0
-    record = await stored(world, again)
-    assert record.status in ("abandoned", "working")
-    assert [report for report in world.told_to() if "trunk" in report or "waits for a person" in report] or (
-        record.status == "working" and world.places() == {"active"}
-    )
+    await world.pass_time(12 * 60, again, beating=[healthy])
+    record = await world.record(again)
+    assert (record.status, record.ended and record.ended.because) == ("abandoned", "unresumable")
+    assert world.places() == {"done"}
+    (told,) = world.told_to()
+    assert told.startswith("@wanda ")
+    assert MISSING[gone] in told
+    assert (len(world.runs()), world.dispatches()) == (0, 1 if gone == "workflow" else 0)
+    # Said once, and for good: another service, another hour.
+    later = world.replica()
+    await later.controller.start_up()
+    await world.pass_time(12 * 60, later, beating=[healthy])
+    assert (world.places(), len(world.reports()), world.runs()) == ({"done"}, 1, [])
+    refused = await world.claimed(later, 1)
+    assert isinstance(refused, Blocked)
+    assert exit_code(refused.code) == Exit.GATE_CLOSED
+    assert (await world.record(later, other)).status == "working"
 
 
 async def test_a_ticket_branch_that_was_deleted_is_put_back_at_start(world: ResumeWorld) -> None:
@@ -130,10 +148,6 @@ async def test_a_ticket_branch_that_was_deleted_is_put_back_at_start(world: Resu
     await drain(again)
     assert world.head(agent.grant.branch) == head
     assert (await world.record(again)).status == "working"
-
-
-async def stored(world: ResumeWorld, service: Replica) -> Record:
-    return await world.record(service)
 
 
 # ---- fields of a newer version of the same schema
