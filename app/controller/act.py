@@ -15,11 +15,13 @@ from app.controller.landing import Lander
 from app.controller.project import Projector
 from app.controller.view import View
 from app.domain.fencing import Head
-from app.domain.plan import Guarded, target_of
+from app.domain.plan import AskPerson, Guarded, target_of
 from app.domain.pull_text import pull_body, pull_title
 from app.domain.record import Permit, PermitKind
+from app.domain.report import stuck_report
 from app.domain.settling import Declined, Made, NotSent, Result, Unknown
 from app.domain.situation import ticket_pull
+from app.domain.stopping import way_back
 from app.github.errors import GitHubError, RateLimited, Unanswered
 from app.github.pulls import PullRefusal, PullRefused
 from app.ledger.reading import Standing
@@ -123,10 +125,33 @@ class Actor:
                 return Made(permit, there[0].id)
             body = self._projector.comment(view, standing, head)
             return Made(permit, (await view.repo.create_comment(number, body)).id)
+        if permit.kind == "report_create":
+            return await self._report(view, standing, permit)
         if permit.kind != "check_run_create":
             return await self._lander.send(view, standing, permit, lambda: self._still_ours(view, permit))
         run = self._projector.unfinished_check_run(view, standing, head, permit.target.head_sha or "")
         return Made(permit, await view.repo.create_check_run(run))
+
+    async def _report(self, view: View, standing: Standing, permit: Permit) -> Result:
+        """Tell a person why the ticket stopped, where people read."""
+        record, issue = standing.record, view.observation.issue
+        if record.stopped is None:
+            return NotSent(permit)
+        number = _open_pull(view, standing) or (issue.number if issue is not None else None)
+        if number is None:
+            return Declined(permit, "there is neither an Issue nor a PR to tell it on", view.now)
+        there = await self._probe_one(view, permit)
+        if there is not None:
+            return Made(permit, there)
+        asking = AskPerson(record.stopped.edge, record.stopped.reason, way_back(record, record.stopped))
+        return Made(permit, (await view.repo.create_comment(number, stuck_report(view.ticket, asking, issue))).id)
+
+    async def _reported(self, view: View, permit: Permit) -> int | None:
+        """The oldest comment that tells it, on the PR or the Issue: which was open may have changed since."""
+        pull, issue = view.standing and _open_pull(view, view.standing), view.observation.issue
+        places = [number for number in (pull, issue.number if issue is not None else None) if number]
+        found = [c.id for n in places for c in await view.repo.find_comments(n, permit.target.marker or "")]
+        return min(found, default=None)
 
     async def _pull(self, view: View, permit: Permit) -> Result:
         head, base = permit.target.head or "", permit.target.base or ""
@@ -154,8 +179,15 @@ class Actor:
             number = _pull_number(view, view.standing, ()) if view.standing else None
             comments = await view.repo.find_comments(number, target.marker or "") if number else []
             return comments[0].id if comments else None
+        if permit.kind == "report_create":
+            return await self._reported(view, permit)
         runs = await view.repo.find_check_runs(target.head_sha or "")
         return self._projector.oldest_of(runs, view.ticket, target.generation or 0)
+
+
+def _open_pull(view: View, standing: Standing) -> int | None:
+    pull = ticket_pull(standing.record, view.observation)
+    return pull.number if pull is not None and pull.state == "OPEN" else None
 
 
 def _pull_number(view: View, standing: Standing, before: Sequence[Result]) -> int | None:

@@ -31,7 +31,7 @@ from app.controller.resuming import Resuming
 from app.controller.turn import AFTER_UNANSWERED, Again, Ended, unwritten
 from app.controller.turns import Turns
 from app.controller.view import View, Views, readable
-from app.domain import permits, round_notes
+from app.domain import permits, resumption, round_notes
 from app.domain.decide import decide
 from app.domain.fencing import Head, is_passive
 from app.domain.keys import TicketKey
@@ -159,7 +159,7 @@ class Rounds:
             return first
         plan = await self._turns.admitted(view, situation, decide(situation))
         plan = await self._resuming.admitted(view, situation, plan)
-        return await self._carry_out(view, standing, head, plan, author)
+        return await self._carry_out(view, standing, head, plan, situation, author)
 
     def _situation(self, view: View, standing: Standing, head: Head, policy: Policy) -> Situation:
         return Situation(
@@ -180,7 +180,9 @@ class Rounds:
             run_ended=view.run_ended,
         )
 
-    async def _carry_out(self, view: View, standing: Standing, head: Head, plan: Plan, author: str) -> Ended | Again:
+    async def _carry_out(
+        self, view: View, standing: Standing, head: Head, plan: Plan, situation: Situation, author: str
+    ) -> Ended | Again:
         for action in plan:
             log.info("planned", ticket=view.ticket, action=type(action).__name__, reason=action.reason)
         if plan and isinstance(plan[0], Adopt):
@@ -203,6 +205,7 @@ class Rounds:
         probes = [a for a in plan if isinstance(a, ProbeEffect)]
         noted = await self._effecting.looked(view, round_notes.noted(standing.record, plan, now=view.now), probes)
         record = permits.opened(noted, tuple(opening), round_id=round_id, author=author, now=view.now)
+        record = resumption.carried_out(record, plan, tuple(opening), situation)
         results: list[Result] = []
         if record != standing.record or any(isinstance(a, SealTail | NoteSaved) for a in plan):
             event = round_notes.event_of(plan, opening)

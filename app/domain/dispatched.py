@@ -22,8 +22,8 @@ class Run(Stored):
 
 class Dispatched(Stored):
     """The latest dispatch. `generation`: the one its agent is to claim from. `workflow`: the file that was to run,
-    where a workflow was. `run`: the run that it started, as far as that is known. `open`: a claim with `attempt` is granted;
-    `claimed`: one was; `over`: its run ended without a claim, or somebody else claimed, or nothing was started;
+    where a workflow was. `run`: the run that it started, as far as that is known. `open`: a claim with `attempt` is
+    granted; `claimed`: one was; `over`: its run ended without a claim, somebody else claimed, or nothing was started;
     `burned`: nobody knows whether it was sent, and it is never sent again: whoever comes with it is refused;
     `unstartable`: GitHub refused it for good, because there is nothing to start.
     """

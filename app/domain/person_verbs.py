@@ -30,6 +30,7 @@ from app.domain.refs import Place
 from app.domain.returning import may_return
 from app.domain.secret_shapes import redact
 from app.domain.situation import ticket_pull
+from app.domain.stopping import going_on
 from app.domain.told_commands import of
 from app.domain.trunks import is_trunk
 
@@ -153,10 +154,7 @@ def recover(g: Grounds, *, by: str) -> Heard | Blocked:
         reason = "the policy says resume.enabled: false, so an interrupted ticket is not resumed"
         remedy = f"`/recovery takeover{of(record.ticket_id)}` ends the dead lease, and any agent may claim then"
         return Blocked(Code.RESUME_DISABLED, reason, remedy, generation=record.generation)
-    attempts = record.attempts.model_copy(update={"count": 0})
-    after = record.model_copy(
-        update={"attempts": attempts, "intent": Intent(by=by, at=g.now), "approvals": only_begun(record)}
-    )
+    after = going_on(record).model_copy(update={"intent": Intent(by=by, at=g.now), "approvals": only_begun(record)})
     return Heard(after, f"{ticket} can be claimed again: its age and attempts count from now", f"to go on, by {by}")
 
 

@@ -19,11 +19,21 @@ from app.domain.handoff_marker import report_marker
 from app.domain.lease import Live, Suspect, liveness
 from app.domain.outcome import Blocked
 from app.domain.permits import refused
-from app.domain.plan import Abandon, AskPerson, Dispatch, Exhaust, NoteDispatched, RemoveComment, Wait, target_of
+from app.domain.plan import (
+    Abandon,
+    AskPerson,
+    Dispatch,
+    Exhaust,
+    NoteDispatched,
+    Plan,
+    RemoveComment,
+    Wait,
+    target_of,
+)
 from app.domain.policy import Mode
 from app.domain.record import FINISHED, TERMINAL, Permit, Record
 from app.domain.situation import Situation
-from app.domain.stopping import is_giving_up, is_told, marker_of_stop, stopped_by
+from app.domain.stopping import exhausted, giving_up, is_giving_up, is_told, marker_of_stop, stopped_by
 from app.domain.stuck import Stuck, stuck
 
 Wish = Dispatch | Abandon | Exhaust | NoteDispatched | AskPerson | RemoveComment | Wait
@@ -65,6 +75,21 @@ def opened(record: Record, action: Dispatch, permit: Permit, s: Situation) -> Re
     counted = gates.Pass(action.reason, gates.attempts_so_far(record) + 1, True)
     attempts = gates.after_claim(record, counted, now=s.now, heartbeat_at=s.heartbeat_at)
     return attempt.opened(record, action, permit, attempts, now=s.now)
+
+
+def carried_out(record: Record, plan: Plan, opening: tuple[Permit, ...], s: Situation) -> Record:
+    """The record whose commit opens the permits of what was wished, before anything is sent: an attempt is counted, a
+    ticket that stopped says so.
+    """
+    permits = {(p.kind, p.target): p for p in opening}
+    for action in plan:
+        if isinstance(action, Dispatch):
+            record = opened(record, action, permits[target_of(action)], s)
+        elif isinstance(action, Exhaust):
+            record = exhausted(record, action.stopped, now=s.now)
+        elif isinstance(action, Abandon):
+            record = giving_up(record, action.stopped, now=s.now)
+    return record
 
 
 def _is_held(s: Situation) -> bool:

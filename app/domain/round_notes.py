@@ -10,11 +10,14 @@ from app.domain.landing_actions import NoteDequeued, NoteMerge, NoteUpdate
 from app.domain.landing_settled import Accepted, Merge
 from app.domain.noted_landing import noted_landing
 from app.domain.plan import (
+    Abandon,
     Action,
+    Exhaust,
     ForgetRefusals,
     MoveTrunk,
     Note,
     NoteDenied,
+    NoteDispatched,
     NotePredecessor,
     NoteProgress,
     NoteResults,
@@ -51,6 +54,9 @@ def noted(record: Record, plan: Plan, *, now: datetime) -> Record:
             record = record.model_copy(update={"children": action.children})
         elif isinstance(action, NoteDenied):
             record = noted_denied(record, action)
+        elif isinstance(action, NoteDispatched):
+            left = tuple(p for p in record.open if p.id != action.value.attempt)
+            record = record.model_copy(update={"dispatched": action.value, "open": left})
         elif isinstance(action, PullIsOpen):
             record = noting.open_pull(record, action.number)
         elif isinstance(action, NoteUpdate | NoteMerge | NoteDequeued):
@@ -93,6 +99,7 @@ def story_of(results: Sequence[Result]) -> str:
 _EVENTS: dict[type[Action], str] = {
     NoteProgress: "progress noted",
     NoteDenied: "an effect was begun that nobody approved",
+    NoteDispatched: "no agent came of the one that was started",
     ProbeEffect: "effects looked for",
     StampLease: "lease renewed",
     SealTail: "sealed by the service",
@@ -112,7 +119,13 @@ _EVENTS: dict[type[Action], str] = {
 
 
 def event_of(plan: Plan, opening: Sequence[Permit]) -> str:
-    """The event of the commit that begins a round: what its permits are for, or else what it writes down."""
+    """The event of the commit that begins a round: that the ticket stopped, what its permits are for, or else what it
+    writes down.
+    """
+    for action in plan:
+        if isinstance(action, Exhaust | Abandon):
+            what = "exhausted" if isinstance(action, Exhaust) else "to be abandoned"
+            return f"{what}: about to {_kinds(opening)}"
     if opening:
         return f"about to {_kinds(opening)}"
     return next((_EVENTS[type(a)] for a in plan if type(a) in _EVENTS), "noted")

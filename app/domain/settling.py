@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.domain.dispatch_settled import DispatchResult, dispatch_settled
+from app.domain.dispatch_settled import DispatchResult, Started, dispatch_settled, not_started, run_known
 from app.domain.fence_commit import MERGES
 from app.domain.landing_settled import LandingResult, refused, settled
 from app.domain.plain_text import cut, one_line
 from app.domain.record import Carried, CheckRunRef, Drafting, Permit, Record
+from app.domain.stopping import marker_of_stop
 
 REASON_BYTES = 200
 
@@ -64,6 +65,9 @@ def settle(record: Record, results: Sequence[Result]) -> Record:
 
 def _settle_one(record: Record, result: Result) -> Record:
     standing = next((p for p in record.open if p.id == result.permit.id), None)
+    if standing is None and isinstance(result, Started):
+        # Its agent was faster than the answer.
+        return run_known(record, result.permit.id, result.run)
     if standing is None:
         return record
     if isinstance(result, LandingResult):
@@ -72,6 +76,8 @@ def _settle_one(record: Record, result: Result) -> Record:
         return dispatch_settled(record, standing, result)
     if isinstance(result, NotSent) and standing.kind in MERGES and _is_anothers(standing, result.permit):
         return record
+    if isinstance(result, NotSent) and standing.kind == "dispatch":
+        return _not_dispatched(record, standing, result)
     if isinstance(result, Unknown):
         unknown = standing.model_copy(update={"state": "unknown", "unanswered": True})
         return record.model_copy(update={"open": tuple(unknown if p is standing else p for p in record.open)})
@@ -81,11 +87,20 @@ def _settle_one(record: Record, result: Result) -> Record:
         blocked = standing.model_copy(
             update={"state": "blocked", "reason": cut(one_line(result.reason), REASON_BYTES), "refused_at": result.at}
         )
-        return record.model_copy(update={"open": tuple(blocked if p is standing else p for p in record.open)})
+        left = record.model_copy(update={"open": tuple(blocked if p is standing else p for p in record.open)})
+        return not_started(left, standing, result.reason) if standing.kind == "dispatch" else left
     changes: dict[str, Any] = {"open": tuple(p for p in record.open if p is not standing)}
     if isinstance(result, Made):
         changes |= _noted(record, standing, result.number)
     return record.model_copy(update=changes)
+
+
+def _not_dispatched(record: Record, standing: Permit, result: NotSent) -> Record:
+    if standing.author != result.permit.author:
+        # Whoever took it over looks for what came of it.
+        return record
+    left = record.model_copy(update={"open": tuple(p for p in record.open if p is not standing)})
+    return not_started(left, standing, "it was not sent")
 
 
 def _is_anothers(standing: Permit, sent: Permit) -> bool:
@@ -105,6 +120,10 @@ def _noted(record: Record, permit: Permit, number: int) -> dict[str, Any]:
         return {"projections": at.model_copy(update=update), "checkpoint": checkpoint}
     if permit.kind == "comment_create":
         return {"projections": at.model_copy(update={"comment_id": number})}
+    if permit.kind == "report_create":
+        told = record.stopped is not None and marker_of_stop(record, record.stopped) == permit.target.marker
+        stopped = record.stopped.model_copy(update={"told": number}) if told and record.stopped else record.stopped
+        return {"stopped": stopped}
     if permit.kind == "issue_close":
         return {"landing": record.landing.model_copy(update={"issue_closed": True})}
     target = permit.target

@@ -14,6 +14,7 @@ from app.domain.dispatched import Stopped, Stopping
 from app.domain.effect_journal import interrupted
 from app.domain.handoff_marker import report_marker
 from app.domain.record import Attempts, Record, Status
+from app.domain.told_commands import of
 
 OPENING = frozenset({"fired", "unknown"})
 
@@ -30,6 +31,16 @@ def stopped_by(record: Record, because: Stopping, reason: str, *, now: datetime)
 def marker_of_stop(record: Record, stopped: Stopped) -> str:
     """The first line of the comment that tells it."""
     return report_marker(record.ticket_id, stopped.edge)
+
+
+def way_back(record: Record, stopped: Stopped) -> str:
+    """What a person does so that the ticket goes on, in words for the report."""
+    looks = {
+        "attempts": "a person looks at what stops it",
+        "too_old": "a person looks whether the plan still fits",
+        "unresumable": "a person mends that",
+    }[stopped.because]
+    return f"{looks}, and says in a comment on #{record.ticket}: `/recovery recover{of(record.ticket_id)}`"
 
 
 def exhausted(record: Record, stopped: Stopped, *, now: datetime) -> Record:
