@@ -142,6 +142,16 @@ class LoopWorld:
                 break
         return ended
 
+    async def lives(self, controller: Controller, minutes: int = 5) -> None:
+        """Time goes by while the service lives, for what waits after an outage: the ticket's round and a tick come
+        every minute.
+        """
+        for _ in range(minutes):
+            self.emulator.advance(60)
+            await controller.round(TicketKey(REPO, self.ticket))
+            await controller.tick()
+        await self.settle(controller)
+
     async def published(self) -> tuple[Controller, "Agent", str]:
         """A ticket in its ordinary state: claimed, one step pushed, everything projected."""
         controller = self.controller()

@@ -62,7 +62,7 @@ async def test_ten_crashing_claims_get_three_attempts_and_then_a_person_is_told_
     assert not (await controller.brief("acme", "shop", world.ticket)).claimable
 
     assert await world.poked() == [f"{REPO}#{world.ticket}"]
-    await world.settle(controller)
+    await world.lives(controller)
     ledger = world.ledger()
     mark = world.requested()
     await _claim(world, controller, generation + 3)
@@ -105,7 +105,7 @@ async def test_failed_attempts_keep_no_ticket_fresh_and_past_four_hours_it_is_to
     assert isinstance(refused, Blocked)
     assert (refused.code, exit_code(refused.code)) == (Code.TOO_OLD, Exit.GATE_CLOSED)
     assert "`/recovery recover`" in refused.remedy
-    await world.settle(controller)
+    await world.lives(controller)
     mark = world.requested()
     await world.settle(controller)
     assert world.writes(mark) == []

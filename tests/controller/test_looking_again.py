@@ -19,7 +19,7 @@ class Looking:
     def __init__(self) -> None:
         self.now = NOW
         nothing = cast(Any, None)
-        self.loop = Loop(nothing, nothing, nothing, nothing, nothing, lambda: self.now, nothing)
+        self.loop = Loop(nothing, nothing, nothing, nothing, nothing, lambda: self.now, nothing, nothing)
 
     def look(self, reason: str, *, after: timedelta) -> float:
         """A round that begins `after` the last one and wants another in 5 s: in how many it comes."""

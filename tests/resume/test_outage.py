@@ -252,3 +252,18 @@ async def test_nothing_happens_while_the_operator_or_the_policy_says_so(outage: 
     await world.pass_time(NOTICED_S, service)
     assert world.writes(mark) == []
     assert world.dispatches() == 0
+
+
+@pytest.mark.parametrize("more", ["resume: {dispatch: workflow_dispatch}\n", ""], ids=["dispatching", "no dispatch"])
+async def test_after_an_outage_longer_than_the_age_nothing_is_given_up_in_silence_either(
+    outage: Outage, more: str
+) -> None:
+    world = outage.world
+    world.says(more=more)
+    await outage.begin(SOME)
+    service = await outage.restart()
+    before = outage.ledgers()
+    await outage.told_by(service)
+    (notice,) = outage.notices()
+    assert notice["body"].count("it is ended") == SOME
+    assert (world.dispatches(), world.reports(), outage.ledgers()) == (0, [], before)
