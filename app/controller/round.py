@@ -53,8 +53,9 @@ from app.domain.plan import (
     Wait,
 )
 from app.domain.policy import Mode, Policy
-from app.domain.record import Permit
+from app.domain.record import Permit, Record
 from app.domain.refs import names_above
+from app.domain.returning import brought_back
 from app.domain.settling import Made, NotSent, Result, Unknown, settle
 from app.domain.situation import Situation
 from app.domain.time_alone import changes_at
@@ -146,6 +147,9 @@ class Rounds:
             return await self._enrolling.without_ledger(view, policy)
         if standing.place == "done":
             await self._resuming.ended(view)
+            again = brought_back(standing.record, view.observation, policy, has_command=self._actor.has_command)
+            if again is not None:
+                return await self._bring_back(view, standing, again)
             return _over(view, await self._endings.after(view, standing, head))
         situation = self._situation(view, standing, head, policy)
         steps = tail(situation)
@@ -290,6 +294,14 @@ class Rounds:
         if not any(isinstance(r, Unknown) for r in results):
             return Again("adopted permits are settled")
         return Ended(view.now + AFTER_UNANSWERED, "GitHub did not answer a write")
+
+    async def _bring_back(self, view: View, standing: Standing, record: Record) -> Ended | Again:
+        """The Return of a ticket that a person lets go on (the ownership protocol, R10), before an agent is started."""
+        event = f"came back, by {record.intent.by}" if record.intent is not None else "came back"
+        outcome = await self._journal.write(view, standing, record, event, when=view.now)
+        if not isinstance(outcome, Journaled):
+            return unwritten(view, outcome)
+        return Again("the ticket came back")
 
     async def _fence_off(self, view: View, standing: Standing, action: FenceOff) -> Ended | Again:
         """Withdraw merges that may still come, in one update with the branch (the ownership protocol, R12)."""

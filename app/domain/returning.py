@@ -4,6 +4,7 @@ brings it back by itself.
 """
 
 from app.domain.observation import Observation
+from app.domain.policy import Policy
 from app.domain.record import Attempts, Landing, Projections, Record
 
 
@@ -17,6 +18,20 @@ def may_return(record: Record) -> bool:
     if record.status == "landed":
         return True
     return record.ended is not None and record.ended.recalled is not None
+
+
+def brought_back(record: Record, observation: Observation, policy: Policy, *, has_command: bool) -> Record | None:
+    """What an ended ticket that a person lets go on begins with where the App starts its agents: another life that
+    nobody holds, for which one is started. None where the next claim brings it back, or nobody said so.
+    """
+    recalled = record.ended.recalled if record.ended is not None else None
+    dispatch = policy.resume.dispatch if policy.resume.enabled else "none"
+    starts = dispatch != "none" and (dispatch != "command" or has_command)
+    issue = observation.issue
+    if recalled is None or not starts or record.status == "landed" or issue is None or issue.state != "OPEN":
+        return None
+    again = {"generation": record.generation + 1, "intent": recalled}
+    return returned(record, observation).model_copy(update=again)
 
 
 def returned(record: Record, observation: Observation) -> Record:
