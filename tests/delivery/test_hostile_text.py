@@ -28,6 +28,7 @@ from app.domain.checkpoint import Checkpoint, Step
 from app.domain.child_findings import commands as child_commands
 from app.domain.compose_brief import compose, render_markdown
 from app.domain.criteria import criteria
+from app.domain.denied_effects import denial_report
 from app.domain.drafts import Drafting
 from app.domain.effect import Effect, EffectResult
 from app.domain.effect_report import effect_report
@@ -43,7 +44,7 @@ from app.domain.observation import Branch, Issue
 from app.domain.others_check import OpenPull, answers
 from app.domain.outcome import Blocked, Code
 from app.domain.plain_text import clean
-from app.domain.plan import AskAboutEffect, AskPerson, RestoreBranch, WarnOfGap, target_of
+from app.domain.plan import AskAboutEffect, AskForApproval, AskPerson, RestoreBranch, WarnOfGap, target_of
 from app.domain.policy import Mode, Policy, ProjectPolicy, ReleasePolicy, StatusNames
 from app.domain.policy_check import PolicyAt, of_pull
 from app.domain.policy_text import read_policy
@@ -251,6 +252,12 @@ MARKDOWN: dict[str, Callable[[str], str]] = {
     "report.merge_report": lambda t: merge_report(42, TellOfMerge("e", t), _issue(t)),
     "report.gap_report": lambda t: gap_report(42, WarnOfGap("e", "no checkpoint since noon"), _issue(t)),
     "effect_report.effect_report": lambda t: effect_report(42, AskAboutEffect("e", t), _issue(t)),
+    "denied_effects.denial_report": lambda t: denial_report(
+        42, AskForApproval("e", "prod", "publish", False, t), _issue(t)
+    ),
+    "denied_effects.denial_report, begun": lambda t: denial_report(
+        42, AskForApproval("e", "prod", "publish", True, t), _issue(t)
+    ),
     "missing_pull_report.missing_pull_report": lambda t: missing_pull_report(42, _uncertain(t), _issue(t)),
     "others_check.answers": _others,
     "release_comment.report_text": lambda t: report_text(
