@@ -88,12 +88,14 @@ class TellingHold:
             return
         text = notice.held_notice(held.rows, most=held.most, since=held.since)
         digest = notice.digest_of(text)
+        opened = number is None
         if number is None:
             number = await repo.open_issue(notice.TITLE, text)
             log.warning("tickets are held", repository=repo.full_name, tickets=len(held.rows), notice=number)
         elif digest != held.shown or number != held.notice:
             await repo.edit_own_issue(number, text, "open")
-        await self._keep(held, notice=number, shown=digest, looked_at=now, sought=True)
+        # The next look finds a second one, if there is any: a request that was given up may still have opened it.
+        await self._keep(held, notice=number, shown=digest, looked_at=now, sought=not opened)
 
     async def _was_answered(self, repo: Repository, held: Held, number: int) -> bool:
         """Whether a person closed the notice, or it is not there any more. One that something else closed is opened

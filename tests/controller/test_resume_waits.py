@@ -99,6 +99,10 @@ async def test_two_processes_share_one_count(database_url: str) -> None:
         assert sum(isinstance(v, Passes) for v in verdicts) == 3
         taken = [await d.run(waits.take_telling, (REPO, NOON, NOON + BEAT)) for d in (first, second)]
         assert [t is not None for t in taken] == [True, False], "one of them tells"
+        behind = NOON - timedelta(seconds=20)
+        assert await second.run(waits.take_telling, (REPO, behind, behind + BEAT)) is None, "though its clock is behind"
+        later = NOON + 2 * BEAT
+        assert await second.run(waits.take_telling, (REPO, later, later + BEAT)) is not None, "the first one died"
     finally:
         first.close()
         second.close()

@@ -218,6 +218,7 @@ async def test_when_few_are_left_the_app_closes_the_notice_itself(outage: Outage
     assert world.dispatches() == 3
 
 
+@pytest.mark.drill
 async def test_a_notice_that_no_person_closed_is_opened_again(outage: Outage) -> None:
     world = outage.world
     await outage.begin(SOME)
@@ -254,7 +255,11 @@ async def test_nothing_happens_while_the_operator_or_the_policy_says_so(outage: 
     assert world.dispatches() == 0
 
 
-@pytest.mark.parametrize("more", ["resume: {dispatch: workflow_dispatch}\n", ""], ids=["dispatching", "no dispatch"])
+@pytest.mark.parametrize(
+    "more",
+    ["resume: {dispatch: workflow_dispatch}\n", pytest.param("", marks=pytest.mark.drill)],
+    ids=["dispatching", "no dispatch"],
+)
 async def test_after_an_outage_longer_than_the_age_nothing_is_given_up_in_silence_either(
     outage: Outage, more: str
 ) -> None:
@@ -267,3 +272,17 @@ async def test_after_an_outage_longer_than_the_age_nothing_is_given_up_in_silenc
     (notice,) = outage.notices()
     assert notice["body"].count("it is ended") == SOME
     assert (world.dispatches(), world.reports(), outage.ledgers()) == (0, [], before)
+
+
+@pytest.mark.drill
+async def test_a_second_notice_that_came_late_is_closed(outage: Outage) -> None:
+    world = outage.world
+    await outage.begin(SOME)
+    service = await outage.restart()
+    await outage.told_by(service)
+    (first,) = outage.notices()
+    repo, _ = await service.controller._views.ledger("acme", "shop")
+    await repo.open_issue(outage_notice.TITLE, f"{outage_notice.MARKER}\nThe same, by a request that was given up.")
+    await world.pass_time(NOTICED_S, service)
+    assert [i["number"] for i in outage.notices("open")] == [first["number"]]
+    assert len(outage.notices()) == 2
