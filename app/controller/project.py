@@ -6,7 +6,7 @@ permits the App nothing and is rewritten.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import structlog
@@ -30,7 +30,7 @@ from app.domain.record import TERMINAL
 from app.domain.report import Frozen
 from app.domain.sealed_body import block, body_preimage, payload_of
 from app.domain.situation import ticket_pull
-from app.domain.stuck import needs_person
+from app.domain.stuck import needs_person, switched_off
 from app.domain.ticket_id import TicketId
 from app.domain.verdict import sharing, verdict_on
 from app.domain.worth_knowing import worth_knowing
@@ -52,8 +52,9 @@ class Images:
 class Projector:
     """Renders and writes projections."""
 
-    def __init__(self, keys: Keyring) -> None:
+    def __init__(self, keys: Keyring, *, resumes: bool = True) -> None:
         self._keys = keys
+        self._resumes = resumes
 
     async def project(self, view: View, standing: Standing, head: Head, made: Images = Images()) -> int:
         """Bring comment and check-run in line with the record. Returns the number of writes (0 at a fixed point)."""
@@ -69,11 +70,41 @@ class Projector:
             head,
             payload=payload,
             seal=seal,
-            stuck=_stuck(view, standing),
+            stuck=self._stuck(view, standing),
             late=_late(view, standing),
             blockers=_in_the_way(view, standing, head),
-            known=worth_knowing(standing.record, view.observation, view.usable_policy),
+            known=(
+                *self._switched_off(view, standing),
+                *worth_knowing(standing.record, view.observation, view.usable_policy),
+            ),
         )
+
+    def _stuck(self, view: View, standing: Standing) -> Blocked | None:
+        policy = view.usable_policy
+        if policy is None:
+            return None
+        return needs_person(
+            standing.record,
+            policy,
+            now=view.now,
+            heartbeat_at=view.heartbeat_at,
+            run_ended=view.run_ended,
+            resumes=self._resumes,
+        )
+
+    def _switched_off(self, view: View, standing: Standing) -> tuple[str, ...]:
+        policy = view.usable_policy
+        if policy is None:
+            return ()
+        off = switched_off(
+            standing.record,
+            policy,
+            now=view.now,
+            heartbeat_at=view.heartbeat_at,
+            run_ended=view.run_ended,
+            resumes=self._resumes,
+        )
+        return (off,) if off is not None else ()
 
     def unfinished_check_run(self, view: View, standing: Standing, head: Head, sha: str) -> CheckRunWrite:
         """How a check-run is born: unfinished, so that a late one passes nothing."""
@@ -107,8 +138,10 @@ class Projector:
     def check_run(self, view: View, standing: Standing, head: Head, sha: str) -> CheckRunWrite:
         """What the check-run on a head says about a record."""
         verdict = verdict_on(
-            standing.record, head, view.observation, _stuck(view, standing), _in_the_way(view, standing, head)
+            standing.record, head, view.observation, self._stuck(view, standing), _in_the_way(view, standing, head)
         )
+        for off in self._switched_off(view, standing):
+            verdict = replace(verdict, summary=f"{verdict.summary}\n\nNothing resumes the ticket by itself: {off}.")
         policy = view.usable_policy
         past = trespassing_with(sha, view.observation, policy) if policy is not None else ()
         if past and policy is not None and verdict.conclusion == "success":
@@ -212,13 +245,6 @@ def _handoff_comment(view: View, standing: Standing) -> Comment | None:
 def _in_the_way(view: View, standing: Standing, head: Head) -> tuple[Blocker, ...]:
     evidence = view.landing.landing
     return standing_in_the_way(standing.record, view.observation, view.usable_policy, head, evidence)
-
-
-def _stuck(view: View, standing: Standing) -> Blocked | None:
-    policy = view.usable_policy
-    if policy is None:
-        return None
-    return needs_person(standing.record, policy, now=view.now, heartbeat_at=view.heartbeat_at, run_ended=view.run_ended)
 
 
 def _late(view: View, standing: Standing) -> Overdue | None:

@@ -31,6 +31,8 @@ _WRITES: dict[PermitKind, str] = {
     "branch_update": "the update of the branch",
     "base_edit": "the change of a PR's base",
     "issue_close": "the closing of the Issue",
+    "dispatch": "the start of a fresh agent",
+    "report_create": "the comment that tells why the ticket stopped",
 }
 
 _STATE = {

@@ -79,6 +79,33 @@ def _missing(record: Record, policy: Policy, trunk_stands: bool) -> str | None:
     return latest.because if latest.workflow in (None, resume.workflow) else None
 
 
+def switched_off(
+    record: Record,
+    policy: Policy,
+    *,
+    now: datetime,
+    heartbeat_at: datetime | None = None,
+    run_ended: bool = False,
+    resumes: bool = True,
+) -> str | None:
+    """That nothing resumes the interrupted ticket because somebody chose so, in words for people. None elsewhere."""
+    if record.status in ("ready", "held", "exhausted"):
+        return None
+    answer = gates.may_claim(
+        record,
+        policy,
+        now=now,
+        observed_generation=record.generation,
+        login="",
+        heartbeat_at=heartbeat_at,
+        run_ended=run_ended,
+        resumes=resumes,
+    )
+    if not isinstance(answer, Blocked) or answer.code is not Code.RESUME_DISABLED:
+        return None
+    return f"its last holder is gone, and {answer.reason}; {answer.remedy}"
+
+
 def needs_person(
     record: Record,
     policy: Policy,
