@@ -27,6 +27,7 @@ from app.controller.holding import Holding
 from app.controller.http_probe import HttpGet
 from app.controller.journal import Journal
 from app.controller.keyring import Keyring
+from app.controller.known_runs import KnownRuns
 from app.controller.landing import Lander
 from app.controller.loop import Loop
 from app.controller.others import Others
@@ -119,11 +120,11 @@ class Controller:
         dispatching: Dispatching | None = None,
     ) -> None:
         authors = Authors(boot_id)
-        dispatching = dispatching or Dispatching(LOCAL_URL)
+        dispatching = dispatching or Dispatching(LOCAL_URL, runs=KnownRuns(database, clock))
         heartbeats = Heartbeats(database, clock)
         witnesses = Witnesses(database)
         witnessing = Witnessing(witnesses, keys)
-        projector = Projector(keys)
+        projector = Projector(keys, resumes=resume)
         journal = Journal(witnessing)
         actor = Actor(projector, Lander(pokes), dispatching)
         self._writes = writes

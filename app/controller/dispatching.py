@@ -10,6 +10,7 @@ from typing import Protocol
 
 import structlog
 
+from app.controller.known_runs import KnownRuns
 from app.controller.view import View
 from app.domain.dispatch_inputs import inputs_of
 from app.domain.dispatch_settled import Burned, Started, Unstartable
@@ -41,12 +42,13 @@ class Command(Protocol):
 
 class Dispatching:
     """Sends what permits of kind `dispatch` allow, and looks for what they may have done. `service_url`: where agents
-    reach the service.
+    reach the service; `runs`: where the runs that were started are remembered.
     """
 
-    def __init__(self, service_url: str, command: Command | None = None) -> None:
+    def __init__(self, service_url: str, command: Command | None = None, runs: KnownRuns | None = None) -> None:
         self._service_url = service_url.rstrip("/")
         self._command = command
+        self._runs = runs
 
     @property
     def has_command(self) -> bool:
@@ -79,6 +81,7 @@ class Dispatching:
         if not isinstance(answer, DispatchRefused):
             run = Run(id=answer.run, attempt=FIRST_ATTEMPT) if answer.run is not None else None
             log.info("agent dispatched", ticket=view.key, attempt=permit.id, run=answer.run)
+            await self._remember(view, answer.run)
             return Started(permit, run)
         log.warning("agent not dispatched", ticket=view.key, because=answer.kind, words=answer.message)
         if answer.kind in _FOR_GOOD and dispatched.start == "workflow_dispatch":
@@ -97,6 +100,15 @@ class Dispatching:
             return Started(permit, latest.run)
         run = await _found(view, latest, policy)
         return Started(permit, run) if run is not None else None
+
+    async def _remember(self, view: View, run: int | None) -> None:
+        if self._runs is None or run is None:
+            return
+        try:
+            await self._runs.note(view.repo.id, run, view.key)
+        except Exception as problem:
+            # The run is started, and the ledger will say so: nothing here may hide that.
+            log.warning("run not remembered", ticket=view.key, problem=type(problem).__name__)
 
     def _brief_url(self, view: View, ticket: TicketId) -> str:
         return f"{self._service_url}/api/v1/repos/{view.repo.full_name}/tickets/{ticket}/brief"

@@ -185,6 +185,17 @@ spent_tokens = Table(
     Index("spent_tokens_until", "until"),
 )
 
+known_runs = Table(
+    "known_runs",
+    metadata,
+    Column("repository_id", BigInteger, primary_key=True, autoincrement=False),
+    # GitHub's id of the workflow run.
+    Column("run_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("key", String, nullable=False),
+    Column("at", Moment, nullable=False),
+    Index("known_runs_at", "at"),
+)
+
 service_life = Table(
     "service_life",
     metadata,

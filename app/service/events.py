@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from app.controller.words import COMMAND, Spoken
 from app.domain.branches import owner_of_branch
+from app.domain.dispatch_inputs import tickets_named
 from app.domain.handoff_marker import ticket_of_comment
 from app.domain.keys import (
     InstallationKey,
@@ -268,6 +269,21 @@ def _checks_in(part: str) -> Callable[[_Delivery], Routing]:
     return rule
 
 
+def _workflow_run(delivery: _Delivery) -> Routing:
+    """A run's name may say whose agent it is; what it checks besides is news of its branch."""
+    routed = _checks_in("workflow_run")(delivery)
+    run = _part(delivery.payload, "workflow_run")
+    if run.get("event") not in DISPATCHES:
+        return routed
+    named = delivery.tickets(tickets_named(_text(run, "display_title")), "a run of an agent")
+    keys = [key for one in (named, routed) if isinstance(one, Poked) for key in one.keys]
+    return _poked(keys, "a run of an agent" if isinstance(named, Poked) else "a check changed") or routed
+
+
+DISPATCHES = ("workflow_dispatch", "repository_dispatch")
+"""What starts a run by somebody's request."""
+
+
 def _status(delivery: _Delivery) -> Routing:
     return _checked(delivery, [_text(branch, "name") for branch in _parts(delivery.payload, "branches")])
 
@@ -350,7 +366,7 @@ _RULES: Mapping[str, Callable[[_Delivery], Routing]] = {
     "delete": _create_or_delete,
     "check_run": _check_run,
     "check_suite": _check_suite,
-    "workflow_run": _checks_in("workflow_run"),
+    "workflow_run": _workflow_run,
     "workflow_job": _checks_in("workflow_job"),
     "status": _status,
     "merge_group": _merge_group,

@@ -24,6 +24,7 @@ import structlog
 from app.controller.words import Spoken
 from app.github.webhook import Refused, claimed_signature, verify_signature
 from app.service.events import Ignored, keys_of
+from app.service.run_events import run_of, with_key
 
 LARGEST_BODY = 25 * 1024 * 1024
 """Bytes. GitHub sends no payload above 25 MB."""
@@ -47,6 +48,12 @@ class Pokes(Protocol):
     """Where pokes go; durable when the call returns."""
 
     async def poke(self, *keys: str, words: Sequence[Spoken] = ()) -> None: ...
+
+
+class Runs(Protocol):
+    """What is remembered of workflow runs that were started for tickets."""
+
+    async def key_of(self, repository_id: int, run_id: int) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +81,13 @@ class _Crowded(Exception):
 class WebhookIntake:
     """Takes GitHub's deliveries. `secrets` are all that are live; more than one while one is rotated."""
 
-    def __init__(self, secrets: Sequence[bytes], pokes: Pokes, *, own_app_id: int) -> None:
+    def __init__(self, secrets: Sequence[bytes], pokes: Pokes, *, own_app_id: int, runs: Runs | None = None) -> None:
         if not secrets or not all(secrets):
             raise ValueError("the webhook needs a secret, and none may be empty")
         self._secrets = tuple(secrets)
         self._pokes = pokes
         self._own_app_id = own_app_id
+        self._runs = runs
         self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -156,13 +164,19 @@ class WebhookIntake:
     async def _accept(self, event: str, payload: object) -> Answer:
         action = _action(payload)
         routing = keys_of(event, payload, own_app_id=self._own_app_id)
-        if isinstance(routing, Ignored):
+        run = run_of(event, payload) if self._runs is not None else None
+        if isinstance(routing, Ignored) and run is None:
             return Answer(202, f"ignored: {routing.reason}", action=action)
         try:
+            if self._runs is not None and run is not None:
+                routing = with_key(routing, await self._runs.key_of(*run))
+            if isinstance(routing, Ignored):
+                return Answer(202, f"ignored: {routing.reason}", action=action)
             await self._pokes.poke(*routing.keys, words=routing.words)
         except Exception as problem:
             # Whatever stopped it, the poke is not known to be durable; the class says enough for the log.
-            return Answer(503, f"not stored ({type(problem).__name__})", routing.keys, action)
+            keys = () if isinstance(routing, Ignored) else routing.keys
+            return Answer(503, f"not stored ({type(problem).__name__})", keys, action)
         return Answer(202, routing.reason, routing.keys, action)
 
 

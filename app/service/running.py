@@ -21,6 +21,7 @@ from app.controller.dispatching import Dispatching
 from app.controller.effect_decisions import Decision
 from app.controller.http_probe import HttpGet
 from app.controller.keyring import Keyring
+from app.controller.known_runs import KnownRuns
 from app.controller.person_commands import Done, Word
 from app.controller.pokes import PokeStore
 from app.controller.release_hearing import DoneRelease
@@ -148,6 +149,7 @@ def make_parts(settings: Settings) -> Parts:
     )
     pokes = PokeStore(database, clock.now)
     boot_id = secrets.token_hex(8)
+    runs = KnownRuns(database, clock.now)
     controller = Controller(
         github=github,
         database=database,
@@ -160,7 +162,7 @@ def make_parts(settings: Settings) -> Parts:
         workers=settings.workers,
         http_get=HttpGet(settings.probe_hosts),
         stops=stops,
-        dispatching=_dispatching(settings),
+        dispatching=_dispatching(settings, runs),
     )
     controller.lend(ears_of(controller, database, pokes, clock.now))
     return Parts(
@@ -181,7 +183,7 @@ def make_parts(settings: Settings) -> Parts:
             ),
         ),
         intake=WebhookIntake(
-            parse_secrets(settings.webhook_secret.get_secret_value()), pokes, own_app_id=settings.app_id
+            parse_secrets(settings.webhook_secret.get_secret_value()), pokes, own_app_id=settings.app_id, runs=runs
         ),
         watch=GitHubWatch(github, clock.now, controller.reached),
         boot_id=boot_id,
@@ -189,10 +191,10 @@ def make_parts(settings: Settings) -> Parts:
     )
 
 
-def _dispatching(settings: Settings) -> Dispatching:
+def _dispatching(settings: Settings, runs: KnownRuns) -> Dispatching:
     words, names = settings.resume_command, settings.resume_command_env
     command = AgentCommand(words, service_url=settings.service_url, names=names) if words else None
-    return Dispatching(settings.service_url, command)
+    return Dispatching(settings.service_url, command, runs)
 
 
 def ears_of(controller: Controller, database: Database, pokes: PokeStore, clock: Clock) -> Hearing:

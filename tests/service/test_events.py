@@ -47,6 +47,10 @@ def push(ref: str, **fields: object) -> dict[str, object]:
     return {"ref": ref, "before": SHA, "after": "b" * 40, **fields}
 
 
+def agent_run(title, branch="main", event="workflow_dispatch"):
+    return {"id": 7, "event": event, "head_branch": branch, "display_title": title}
+
+
 POKED = [
     ("issues", {"action": "opened", "issue": {"number": 42}}, ["#42"]),
     ("issues", {"action": "closed", "issue": {"number": 42, "user": None}}, ["#42"]),
@@ -141,6 +145,10 @@ POKED = [
         ["", "@release-1"],
     ),
     ("workflow_run", {"workflow_run": {"head_branch": "42", "pull_requests": [{"number": 57}]}}, ["#42"]),
+    ("workflow_run", {"workflow_run": agent_run("Ticket 42, attempt 0123456789abcdef")}, ["#42"]),
+    ("workflow_run", {"workflow_run": agent_run("Agent for #42 (0123456789abcdef)", branch="43")}, ["#42", "#43"]),
+    ("workflow_run", {"workflow_run": agent_run("1 2 3 4 0123456789abcdef")}, ["#1", "#2", "#3"]),
+    ("workflow_run", {"workflow_run": agent_run("Ticket 42", branch="43")}, ["#43"]),
     ("workflow_job", {"workflow_job": {"head_branch": "issue-42"}}, ["#42"]),
     ("status", {"branches": [{"name": "main"}, {"name": "42"}, {"name": "43-x"}]}, ["#42", "#43"]),
     (
@@ -192,6 +200,12 @@ IGNORED = [
     ("projects_v2_item", {"projects_v2_item": ITEM}),
     ("projects_v2_item", {"projects_v2_item": None}),
     ("issue_comment", {"issue": {**ON_PULL, "body": None}, "comment": None}),
+    ("workflow_run", {"workflow_run": agent_run("Ticket 42")}),
+    ("workflow_run", {"workflow_run": agent_run("Ticket 42, attempt 0123456789abcdef", event="schedule")}),
+    ("workflow_run", {"workflow_run": agent_run(None)}),
+    ("workflow_run", {"workflow_run": agent_run("42 0123456789abcdef" + " " * 1000)}),
+    ("workflow_run", {"workflow_run": agent_run("x42 99999999999 42.docs-1 v1.42 0123456789abcdef")}),
+    ("workflow_run", {"workflow_run": None}),
     ("installation_repositories", {"action": "removed", "repositories_removed": [{"full_name": "a/b"}]}),
 ]
 

@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 
 from app.controller.clock import system_clock
 from app.controller.database import Database
+from app.controller.known_runs import KnownRuns
 from app.controller.pokes import PokeStore
 from app.service.intake import LARGEST_BODY, WebhookIntake
 
@@ -60,6 +61,29 @@ async def client(intake):
 async def deliver(client: httpx.AsyncClient, body: bytes, event: str = "issues", **headers: str) -> httpx.Response:
     sent = {"X-GitHub-Event": event, "X-Hub-Signature-256": signature(body), "X-GitHub-Delivery": "d-1"}
     return await client.post("/webhook", content=body, headers={**sent, **headers})
+
+
+async def test_a_run_whose_name_says_nothing_is_found_by_its_id(store, database):
+    runs = KnownRuns(database, system_clock)
+    await runs.note(7, 99, "octo-org/demo#42")
+    intake = WebhookIntake([SECRET], store, own_app_id=111, runs=runs)
+    app = FastAPI()
+    app.router.routes.append(Route("/webhook", intake))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service") as client:
+        answers = []
+        for repository, run in ((7, 99), (7, 100), (8, 99), (7, True), (None, 99), ("7", "99")):
+            payload = {
+                "action": "completed",
+                "repository": {"id": repository, "full_name": "octo-org/demo", "default_branch": "main"},
+                "workflow_run": {"id": run, "event": "workflow_dispatch", "head_branch": "main", "display_title": "x"},
+            }
+            answers.append((await deliver(client, json.dumps(payload).encode(), "workflow_run")).status_code)
+    assert answers == [202] * 6
+    poke = await store.take("reader")
+    assert poke is not None
+    assert poke.key == "octo-org/demo#42"
+    await store.settle(poke, None)
+    assert await store.take("reader") is None
 
 
 async def test_a_known_event_is_stored_before_the_answer(client, store):
