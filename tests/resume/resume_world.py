@@ -19,8 +19,10 @@ from spoken_world import POLICY_FILE, Replica, SpokenWorld
 from app.controller.controller import Controller
 from app.controller.pokes import First
 from app.domain.agent_api import ClaimRequest, EvidenceRequest, Grant, HeartbeatRequest
+from app.domain.dispatched import Run
 from app.domain.outcome import Blocked, Refused
 from app.domain.record import Record
+from app.domain.run_claims import RunClaims
 from app.domain.ticket_id import TicketId
 from app.emulator.client import Emulator
 
@@ -156,6 +158,33 @@ class ResumeWorld(SpokenWorld):
         await drain(service)
         return agent
 
+    async def works(self, service: Replica, run: dict[str, Any], ticket: TicketId | None = None) -> Grant | Blocked:
+        """The first act of a run that was started: it claims with its attempt, proven to be that run."""
+        on = self.ticket if ticket is None else ticket
+        attempt = str(run["display_title"]).rpartition("(")[2].rstrip(")")
+        observed = (await self.record(service, on)).generation
+        request = ClaimRequest(
+            claim_id=secrets.token_hex(8), observed_generation=observed, holder="run", attempt=attempt
+        )
+        path = f"{REPO}/{WORKFLOW_FILE}@refs/heads/main"
+        claims = RunClaims(
+            repository_id=int(run["repository"]["id"]),
+            repository=REPO,
+            run=Run(id=int(run["id"]), attempt=int(run["run_attempt"])),
+            event=str(run["event"]),
+            ref="refs/heads/main",
+            workflow_ref=path,
+            job_workflow_ref=path,
+            actor=str(run["actor"]["login"]),
+        )
+        try:
+            grant = await service.controller.claim(*AT, on, request, claims.actor, claims)
+        except Refused as refused:
+            return refused.blocked
+        found = EvidenceRequest(key=secrets.token_hex(8), seq=1, head_sha=grant.head_sha, clean=True)
+        await service.controller.evidence(*AT, on, claims_of(grant), found)
+        return grant
+
     async def crashing(self, service: Replica, generation: int) -> Grant | Blocked:
         """A claim whose agent dies with the first thing it does; its lease runs out."""
         outcome = await self.claimed(service, generation)
@@ -243,9 +272,7 @@ async def drain(service: Replica, at_most: int = 200) -> list[str]:
 
 async def alive(service: Replica) -> None:
     """What a running service does every few seconds besides its rounds: it notices that it lives."""
-    resuming = getattr(service.controller, "_resuming", None)
-    if resuming is not None:
-        await resuming.tick()
+    await service.controller.tick()
 
 
 class _Made:
