@@ -1,5 +1,6 @@
 """The rules of outages as the database keeps them: one answer for all processes, caps kept, and lost without harm."""
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -108,12 +109,33 @@ async def test_two_processes_share_one_count(database_url: str) -> None:
         second.close()
 
 
+async def test_of_many_that_ask_at_once_none_takes_a_place_that_another_has(database_url: str) -> None:
+    databases = [Database(database_url) for _ in range(3)]
+    try:
+        service = Service(*databases)
+        await databases[0].run(waits.live, ("begun", NOON))
+        for ticket in range(1, 6):
+            await service.dispatch(ticket)
+        await service.forward(3 * BEAT)
+        judged = await asyncio.gather(*(service.dispatch(ticket) for ticket in (1, 2, 3, 4, 5) * 4))
+        passed = {ticket for ticket, one in zip((1, 2, 3, 4, 5) * 4, judged, strict=True) if _passes(one)}
+        assert passed == {1, 2, 3}
+    finally:
+        for database in databases:
+            database.close()
+
+
+def _passes(judged: Judged) -> bool:
+    return isinstance(judged.verdict, Passes)
+
+
 async def test_a_gap_of_the_services_life_opens_a_window_again(service: Service) -> None:
     await service.dispatch(1)
     await service.forward(3 * BEAT)
     service.now += timedelta(hours=5)
     verdict = (await service.dispatch(1)).verdict
-    assert isinstance(verdict, Waits) and verdict.until == service.now + 2 * BEAT
+    assert isinstance(verdict, Waits)
+    assert verdict.until == service.now + 2 * BEAT
 
 
 async def test_github_away_for_longer_than_a_gap_opens_a_window(service: Service) -> None:
@@ -123,7 +145,8 @@ async def test_github_away_for_longer_than_a_gap_opens_a_window(service: Service
     await database.run(waits.live, ("unanswered", service.now))
     await service.forward(3 * BEAT)
     verdict = (await service.dispatch(1)).verdict
-    assert isinstance(verdict, Waits) and verdict.until == service.now + 2 * BEAT
+    assert isinstance(verdict, Waits)
+    assert verdict.until == service.now + 2 * BEAT
 
 
 async def test_tickets_that_want_nothing_any_more_end_the_hold(service: Service) -> None:
@@ -163,7 +186,8 @@ async def test_a_repository_that_may_not_be_touched_forgets_its_wishes(service: 
         await service.dispatch(ticket)
     await service.databases[0].run(waits.withdraw, REPO)
     (held,) = await service.databases[0].run(waits.holds_of, REPO)
-    assert held.rows == () and held.since is None
+    assert held.rows == ()
+    assert held.since is None
 
 
 async def test_what_records_tell_counts_after_the_table_was_lost(service: Service) -> None:

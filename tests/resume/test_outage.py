@@ -201,6 +201,11 @@ async def test_a_single_ticket_that_a_person_names_goes_on(outage: Outage) -> No
     assert (await world.record(service, named)).dispatched is not None
     (notice,) = outage.notices("open")
     assert f"| #{named} |" not in notice["body"]
+    outage.close(notice)
+    await service.controller._pokes.poke(f"{REPO}#{notice['number']}")
+    await drain(service)
+    assert world.dispatches() == 3, "the event of its closing is heard at once"
+    assert "@wanda closed" in outage.notices()[0]["body"]
 
 
 async def test_when_few_are_left_the_app_closes_the_notice_itself(outage: Outage) -> None:
@@ -272,6 +277,17 @@ async def test_after_an_outage_longer_than_the_age_nothing_is_given_up_in_silenc
     (notice,) = outage.notices()
     assert notice["body"].count("it is ended") == SOME
     assert (world.dispatches(), world.reports(), outage.ledgers()) == (0, [], before)
+
+
+async def test_a_notice_of_a_time_before_the_database_was_lost_is_closed_where_nothing_is_held(outage: Outage) -> None:
+    world = outage.world
+    await outage.begin(1)
+    repo, _ = await outage.service.controller._views.ledger("acme", "shop")
+    await repo.open_issue(outage_notice.TITLE, f"{outage_notice.MARKER}\nTold once.")
+    await world.pass_time(10 * HEARTBEAT_S, outage.service)
+    assert [i["state"] for i in outage.notices()] == ["open"]
+    await world.pass_time(8 * HEARTBEAT_S, outage.service)
+    assert [i["state"] for i in outage.notices()] == ["closed"]
 
 
 @pytest.mark.drill

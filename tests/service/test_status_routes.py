@@ -15,6 +15,7 @@ import app
 from app.controller.resume_waits import Asked, judge
 from app.domain.outage import Limits, Wish
 from app.github.errors import Unanswered
+from app.service.github_watch import GitHubWatch
 from app.service.openapi import openapi_text
 from app.service.running import Running
 
@@ -44,6 +45,23 @@ async def test_not_ready_names_what_is_missing(service):
     response = await service.http.get("/readyz")
     assert response.status_code == 503
     assert response.json()["database_writable"] is False
+
+
+async def test_the_watch_tells_of_answers_and_failures(service):
+    told, enough = [], asyncio.Event()
+
+    async def tell(answered):
+        told.append(answered)
+        enough.set()
+        raise OSError("nobody listens, and the watch goes on")
+
+    watch = GitHubWatch(service.people, service.parts.github.clock.now, tell)
+    service.people.failure = Unanswered("the connection was cut")
+    running = asyncio.create_task(watch.run())
+    await asyncio.wait_for(enough.wait(), timeout=5)
+    assert told == [False]
+    assert not running.done()
+    running.cancel()
 
 
 async def test_the_public_keys_verify_what_the_service_seals(service):
