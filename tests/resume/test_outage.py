@@ -86,10 +86,12 @@ async def outage(world: ResumeWorld, tmp_path: Path) -> Outage:
 async def test_thirty_leases_that_ran_out_in_an_outage_of_five_hours(outage: Outage) -> None:
     world = outage.world
     await outage.begin(MANY)
+    restarted = world.mark()
     service = await outage.restart()
     before = outage.ledgers()
     await outage.told_by(service)
 
+    assert len(world.asked(restarted)) <= 5 * MANY + 60, "each ticket is looked at when it settled, and not more often"
     (notice,) = outage.notices()
     assert notice["state"] == "open"
     assert all(f"| #{grant.ticket} |" in notice["body"] for grant in outage.grants)
@@ -100,6 +102,7 @@ async def test_thirty_leases_that_ran_out_in_an_outage_of_five_hours(outage: Out
     await world.pass_time(10 * HEARTBEAT_S, service)
     assert [(i["number"], i["comments"]) for i in outage.notices()] == [(notice["number"], 0)]
     assert world.writes(mark) == [], "what is held costs no write"
+    assert len(world.asked(mark)) <= 45, "and few reads, however many are held"
     about_it = [route for _, route in world.asked(mark, f"issues/{notice['number']}")]
     assert len(about_it) <= 3, "the notice is looked at every five minutes"
 
