@@ -18,6 +18,7 @@ from sqlalchemy.exc import OperationalError
 
 from app.domain.agent_api import ClaimRequest, EvidenceRequest
 from app.domain.dispatched import Run
+from app.domain.keys import TicketKey
 from app.domain.outcome import Blocked, Refused
 from app.domain.run_claims import RunClaims
 from app.emulator.client import Emulator
@@ -281,7 +282,7 @@ async def _crashes_three_times(play: ResumePlay) -> None:
     """Three agents claimed, and none did anything."""
     play.at.says(ASKS_A_PERSON)
     for generation in range(MAX_ATTEMPTS):
-        await claim(play, f"claim-{generation}", generation)
+        await claim(play, f"claim-of-{generation}", generation)
         await play.settle()
         await play.pass_time(LEASE_OVER_S)
 
@@ -324,6 +325,10 @@ async def _many_stopped(play: ResumePlay) -> None:
         agent.push(f"other-{number}")
     await play.settle()
     play.world.emulator.advance(LEASE_OVER_S)
+    # As after a start: all are looked at before time has passed for one of them.
+    for ticket in play.tickets:
+        key = TicketKey(REPO, ticket)
+        await play.call(lambda c, key=key: c.round(key))
 
 
 async def _are_held_and_let_go(play: ResumePlay) -> None:
