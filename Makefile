@@ -77,10 +77,18 @@ drills: $(STAMP) npm ## the long tests: killed processes, calls disturbed, attac
 
 crash: $(STAMP) ## every external call of every story, disturbed in every way (hours; CRASH=story/kind/n plays one)
 	CRASH='$(or $(CRASH),all)' $(BIN)/pytest -q -n auto --dist load tests/controller/test_crash_everywhere.py \
-	  tests/delivery/test_landing_crashes.py tests/commands/test_words_crash.py tests/release/test_release_crashes.py
+	  tests/delivery/test_landing_crashes.py tests/commands/test_words_crash.py tests/release/test_release_crashes.py \
+	  tests/resume/test_resume_crashes.py
 
-demo: $(STAMP) ## the story: an agent dies, a fresh one goes on (SEED=n, KEEP=1)
-	$(BIN)/agent-recovery demo $(if $(SEED),--seed $(SEED)) $(if $(filter 1,$(KEEP)),--keep)
+# What is kept runs until it is ended, so that only one story is.
+STORIES = $(or $(STORY),$(if $(filter 1,$(KEEP)),delivery,delivery resume))
+define one_story
+	$(BIN)/agent-recovery demo --story $(1) $(if $(SEED),--seed $(SEED)) $(if $(filter 1,$(KEEP)),--keep)
+
+endef
+
+demo: $(STAMP) ## the stories: an agent dies, a fresh one goes on; the App starts one (STORY=resume, SEED=n, KEEP=1)
+	$(foreach story,$(STORIES),$(call one_story,$(story)))
 
 bench: $(STAMP) ## print what a recovery, a start-up, a race and the webhook intake cost
 	@set -e; for bench in benchmarks/*.py; do echo "== $$bench"; $(BIN)/python $$bench; done

@@ -159,7 +159,7 @@ class Resume:
 
     def _open(self, title: str, steps: tuple[str, ...], slug: str) -> Place:
         """A further ticket."""
-        number = self._world.open_issue(title, names.task_list(steps))
+        number = self._world.ticket = self._world.open_issue(title, names.task_list(steps))
         place = replace(self.places[0], ticket=number, branch=f"ticket/{number}-{slug}")
         self.places.append(place)
         return place

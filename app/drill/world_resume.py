@@ -11,7 +11,7 @@ from app.drill.orchard import CHECK_PROGRAM
 from app.drill.processes import SOURCE, StoryProcess, StoryStopped
 from app.drill.proofs_of_work import POLICY
 from app.drill.scripted_agent import CRASHES
-from app.drill.world import REPOSITORY, World
+from app.drill.world import REPOSITORY, TICKET, World
 
 WORKFLOW = "agent.yml"
 WORKFLOW_TEXT = """\
@@ -47,7 +47,6 @@ LEASE_S = 17 * 60
 STEP_S = 1.5 * HEARTBEAT_S
 SETTLED_S = 10 * HEARTBEAT_S
 """More than two heartbeats in which nothing is decided after a gap, one in which a wish settles, and its jitter."""
-ANOTHER_ISSUE = 1
 QUIET_S = 0.3
 """With no request to GitHub for so long, nothing that was due is left."""
 
@@ -60,6 +59,8 @@ def task_list(steps: tuple[str, ...]) -> str:
 class ResumeWorld(World):
     """One ticket from the start; the others are opened when the story comes to them."""
 
+    ticket = TICKET
+    """Which one the story is at."""
     issue_body = task_list(STEPS)
     files: ClassVar[Mapping[str, str]] = {
         "README.md": "# The orchard\n",
@@ -105,10 +106,10 @@ class ResumeWorld(World):
         self.show_the_time()
 
     def show_the_time(self, within: float = 20.0) -> None:
-        """The service learns what time it is from GitHub's answers alone: somebody says something on an Issue that is
-        no ticket, so that it asks. Returns when it has done what was due. Raises StoryStopped.
+        """The service learns what time it is from GitHub's answers alone: somebody says something on the ticket, so
+        that it looks. Returns when it has done what was due. Raises StoryStopped.
         """
-        self.people.say(self.third, ANOTHER_ISSUE, "It still looks thirsty.")
+        self.people.say(self.third, self.ticket, "How far is it?")
         deadline = time.monotonic() + within
         last, since = -1, time.monotonic()
         while time.monotonic() < deadline:

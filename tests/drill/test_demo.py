@@ -17,6 +17,7 @@ from app.drill import proofs_of_work as proofs
 from app.drill.proof import NotProved
 from app.drill.scripted_agent import must_push, tasks_of
 from app.drill.story import APART, PROOFS, Story, moment_of_death
+from app.drill.story_resume import PROOFS as PROOFS_OF_RESUMING
 from app.drill.telling import Result, Telling
 from app.drill.world import TICKET, World
 
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.drill
 
 ROOT = Path(__file__).parents[2]
 SEED = 7
-MAKES_OWN = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "SEED", "KEEP")
+MAKES_OWN = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "SEED", "KEEP", "STORY")
 
 
 @pytest.mark.timeout(400)
@@ -130,22 +131,46 @@ def test_the_seed_chooses_the_moment_of_death() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "command"),
+    ("given", "commands"),
     [
-        ((), "demo"),
-        (("SEED=12",), "demo --seed 12"),
-        (("KEEP=1",), "demo --keep"),
-        (("SEED=12", "KEEP=1"), "demo --seed 12 --keep"),
-        (("KEEP=0",), "demo"),
+        ((), ["demo --story delivery", "demo --story resume"]),
+        (("SEED=12",), ["demo --story delivery --seed 12", "demo --story resume --seed 12"]),
+        (("STORY=resume",), ["demo --story resume"]),
+        (("KEEP=1",), ["demo --story delivery --keep"]),
+        (("SEED=12", "KEEP=1", "STORY=resume"), ["demo --story resume --seed 12 --keep"]),
+        (("KEEP=0",), ["demo --story delivery", "demo --story resume"]),
     ],
 )
-def test_make_demo_passes_on_what_it_is_given(given: tuple[str, ...], command: str) -> None:
+def test_make_demo_passes_on_what_it_is_given(given: tuple[str, ...], commands: list[str]) -> None:
     # Whatever make runs this test must not pass its own orders on.
     env = {name: value for name, value in os.environ.items() if name not in MAKES_OWN}
     planned = subprocess.run(
         ["make", "--dry-run", "demo", *given], cwd=ROOT, env=env, capture_output=True, text=True, check=True
     )
-    assert planned.stdout.splitlines()[-1].split() == [".venv/bin/agent-recovery", *command.split()]
+    told = [line.split() for line in planned.stdout.splitlines() if "agent-recovery demo" in line]
+    assert told == [[".venv/bin/agent-recovery", *command.split()] for command in commands]
+
+
+@pytest.mark.timeout(200)
+def test_the_story_of_resuming_proves_every_step(tmp_path: Path) -> None:
+    demo = [sys.executable, "-m", "app.cli", "demo", "--story", "resume", "--json"]
+    done = subprocess.run(
+        demo, cwd=ROOT, env=os.environ | {"TMPDIR": str(tmp_path)}, capture_output=True, text=True, check=False
+    )
+    told = json.loads(done.stdout)
+    assert told["failed"] == {}
+    assert done.returncode == 0
+    assert set(told["proved"]) == set(PROOFS_OF_RESUMING)
+    assert all(told["proved"].values())
+    assert (told["story"], told["duplicates"]) == ("resume", 0)
+
+
+def test_a_story_that_there_is_not_is_answered_with_those_that_there_are() -> None:
+    demo = [sys.executable, "-m", "app.cli", "demo", "--story", "happy-end"]
+    done = subprocess.run(demo, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "delivery:" in done.stderr
+    assert "resume:" in done.stderr
 
 
 def test_with_writes_off_nothing_is_claimed(tmp_path: Path) -> None:
