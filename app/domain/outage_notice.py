@@ -17,6 +17,7 @@ MARKER = "<!-- agent-recovery:mass-hold -->"
 TITLE = "Agent Recovery waits for a person: many tickets stopped at once"
 LISTED = 100
 _TITLE_BYTES = 80
+_NAME_BYTES = 100
 
 _WORDS: dict[Kind, str] = {
     "dispatch": "a fresh agent is started",
@@ -51,7 +52,7 @@ def held_notice(rows: Sequence[Waiting], *, most: int, since: datetime) -> str:
 
 def released_notice(by: str | None) -> str:
     """The text once a person closed the Issue."""
-    who = f"@{by}" if by is not None and by.isascii() and by.replace("-", "").isalnum() else "Somebody"
+    who = inline(by, _NAME_BYTES) if by else "Somebody"
     return (
         f"{MARKER}\n{who} closed this Issue, so the App goes on with the tickets that it listed, within the limits of "
         "the policy. Each of them tells on its own pull request or Issue what became of it.\n"

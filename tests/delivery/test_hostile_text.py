@@ -42,6 +42,8 @@ from app.domain.lease import liveness
 from app.domain.missing_pull_report import missing_pull_report
 from app.domain.observation import Branch, Issue
 from app.domain.others_check import OpenPull, answers
+from app.domain.outage import Waiting, Wish
+from app.domain.outage_notice import held_notice, released_notice
 from app.domain.outcome import Blocked, Code
 from app.domain.plain_text import clean
 from app.domain.plan import AskAboutEffect, AskForApproval, AskPerson, RestoreBranch, WarnOfGap, target_of
@@ -268,6 +270,8 @@ MARKDOWN: dict[str, Callable[[str], str]] = {
     "policy_check.of_pull, as the file": lambda t: _policy(t),
     "policy_check.of_pull, as a value": lambda t: _policy(json.dumps({"mode": t, "trunks": [t], "lease": {"ttl": t}})),
     "policy_check.of_pull, as a key": lambda t: _policy(json.dumps({t: 1, "landing": {t: t}, "mode": "full"})),
+    "outage_notice.held_notice": lambda t: held_notice([_stopped(t), _stopped(t, released=True)], most=1, since=NOW),
+    "outage_notice.released_notice": released_notice,
     "pull_text.pull_body": lambda t: pull_body(Child(42, "docs-1")),
 }
 """Whatever becomes Markdown on GitHub or in a brief, by the function that writes it."""
@@ -275,6 +279,10 @@ MARKDOWN: dict[str, Callable[[str], str]] = {
 
 def _disarming(text: str) -> Disarming:
     return Disarming(branch=text, on=HEAD, before=OTHER)
+
+
+def _stopped(title: str, *, released: bool = False) -> Waiting:
+    return Waiting(Wish("42", "dispatch", "1", title), NOW, NOW, NOW, released)
 
 
 def _policy(file: str) -> str:
@@ -498,7 +506,8 @@ DOORS = {
     },
     "create_pull": {"controller/act.py", "controller/proposing.py", "controller/release_acting.py"},
     "edit_text": {"controller/releasing.py"},
-    "open_issue": {"controller/release_acting.py"},
+    "open_issue": {"controller/release_acting.py", "controller/telling_hold.py"},
+    "edit_own_issue": {"controller/telling_hold.py"},
     "commit_with_file": {"controller/proposing.py"},
     "merge_pull": {"controller/landing.py"},
     "edit_body": {"controller/upkeep.py"},

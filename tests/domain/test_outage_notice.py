@@ -59,9 +59,9 @@ def test_what_a_person_let_go_on_stands_apart() -> None:
     assert "#4" in said
 
 
-def test_the_end_is_told_by_name_only_where_it_is_one() -> None:
-    assert notice.released_notice("rita").startswith(f"{notice.MARKER}\n@rita closed")
-    assert "Somebody closed" in notice.released_notice("rita\n@all")
+def test_the_end_says_who_closed_it_and_calls_nobody() -> None:
+    assert notice.released_notice("rita").startswith(f"{notice.MARKER}\nrita closed")
+    assert "@all" not in notice.released_notice("rita\n@all")
     assert "Somebody closed" in notice.released_notice(None)
     assert notice.few_left_notice().startswith(notice.MARKER)
     assert "#7" in notice.doubled_notice(7)

@@ -208,7 +208,7 @@ async def test_a_single_ticket_that_a_person_names_goes_on(outage: Outage) -> No
     await service.controller._pokes.poke(f"{REPO}#{notice['number']}")
     await drain(service)
     assert world.dispatches() == 3, "the event of its closing is heard at once"
-    assert "@wanda closed" in outage.notices()[0]["body"]
+    assert "wanda closed" in outage.notices()[0]["body"]
 
 
 async def test_when_few_are_left_the_app_closes_the_notice_itself(outage: Outage) -> None:
