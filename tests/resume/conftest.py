@@ -18,8 +18,14 @@ sys.path[:0] = [str(_HERE), *(str(_HERE.parent / folder) for folder in ("control
 
 
 @pytest.fixture(scope="module")
-def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
-    with Emulator.start(tmp_path_factory.mktemp("github")) as started:
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the emulated GitHub keeps its repositories."""
+    return tmp_path_factory.mktemp("github")
+
+
+@pytest.fixture(scope="module")
+def emulator(data: Path) -> Iterator[Emulator]:
+    with Emulator.start(data) as started:
         yield started
 
 

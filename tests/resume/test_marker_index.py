@@ -4,7 +4,6 @@ every point at which a process can die on it (the second specification, 40.3; th
 
 import os
 import secrets
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,17 +43,6 @@ class Played:
     passed: set[str] = field(default_factory=set)
     calls: list[Call] = field(default_factory=list)
     ends: dict[str, frozenset[str]] = field(default_factory=dict)
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("github")
-
-
-@pytest.fixture(scope="module")
-def emulator(data: Path) -> Iterator[Emulator]:
-    with Emulator.start(data) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
