@@ -4,14 +4,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from app.domain.fencing import NothingPublished
 from app.domain.handoff_marker import report_marker
-from app.domain.observation import Comment, Issue, Observation, Pull
+from app.domain.observation import Branch, Comment, Issue, Observation, Pull
 from app.domain.outcome import Code
-from app.domain.plan import AskPerson, RemoveComment
+from app.domain.plan import AskPerson, Exhaust, RemoveComment
 from app.domain.policy import Mode, Policy, ResumePolicy
 from app.domain.record import Attempts, Lease, Record, Status
 from app.domain.report import stuck_report
-from app.domain.stuck import asking, needs_person
+from app.domain.resumption import wishes
+from app.domain.situation import Situation
+from app.domain.stopping import exhausted, way_back
+from app.domain.stuck import needs_person
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 POLICY = Policy(mode=Mode.REPAIR)
@@ -64,25 +68,34 @@ def test_a_holder_that_was_heard_of_is_not_given_up() -> None:
     assert needs_person(_record(), POLICY, now=NOW, heartbeat_at=NOW - timedelta(seconds=90)) is None
 
 
+def _situation(record: Record, *comments: Comment, pulls: tuple[Pull, ...] = ()) -> Situation:
+    issue = Issue(42, "Ripen the apples", "", "OPEN", "ann")
+    trunk = Branch("release-1", SHA)
+    seen = Observation(
+        NOW, 1, "acme", "shop", "main", None, issue, trunk=trunk, pulls=pulls, issue_comments=tuple(comments)
+    )
+    return Situation(seen, record, POLICY, NothingPublished(None), 0, lambda author: False)
+
+
 def test_a_person_is_told_once_a_generation_wherever_the_report_stands() -> None:
     record = _record()
-    why = needs_person(record, POLICY, now=NOW)
-    assert why is not None
-    issue = Issue(42, "Ripen the apples", "", "OPEN", "ann")
-    seen = Observation(NOW, 1, "acme", "shop", "main", None, issue)
-    (ask,) = asking(record, seen, why)
-    assert isinstance(ask, AskPerson)
-    body = stuck_report(42, ask, issue)
+    (wish,) = wishes(_situation(record))
+    assert isinstance(wish, Exhaust)
+    assert wish.marker == report_marker(42, "stuck-g3")
+    stopped = exhausted(record, wish.stopped, now=NOW)
+    asking = AskPerson(wish.stopped.edge, wish.reason, way_back(stopped, wish.stopped))
+    body = stuck_report(42, asking, Issue(42, "Ripen the apples", "", "OPEN", "ann"))
     assert body.splitlines()[0] == report_marker(42, "stuck-g3")
     assert body.splitlines()[1].startswith("@ann **Ticket #42 waits for a person**")
     assert "resume.max_attempts" in body
+    # Written down, and not told yet: still wanted. Told: over, whatever else comes true of it.
+    assert [type(w) for w in wishes(_situation(stopped))] == [Exhaust]
+    told = stopped.model_copy(update={"stopped": stopped.stopped and stopped.stopped.model_copy(update={"told": 4})})
+    assert wishes(_situation(told)) == ()
     late = Pull(7, "n", "CLOSED", True, "t", "b", "h", SHA, "r", "acme/shop", comments=(Comment(9, body, NOW),))
     other = Comment(3, body.replace("stuck-g3", "stuck-g31"), NOW)
-    told = Observation(NOW, 1, "acme", "shop", "main", None, issue, pulls=(late,), issue_comments=(other,))
-    assert list(asking(record, told, why)) == []
-    twice = Observation(
-        NOW, 1, "acme", "shop", "main", None, issue, pulls=(late,), issue_comments=(Comment(4, body, NOW),)
-    )
-    assert [a.comment_id for a in asking(record, twice, why) if isinstance(a, RemoveComment)] == [9]
-    again = asking(record.model_copy(update={"generation": 4}), told, why)
-    assert [a.edge for a in again if isinstance(a, AskPerson)] == ["stuck-g4"]
+    assert wishes(_situation(told, other, pulls=(late,))) == ()
+    twice = wishes(_situation(told, Comment(4, body, NOW), pulls=(late,)))
+    assert [a.comment_id for a in twice if isinstance(a, RemoveComment)] == [9]
+    again = wishes(_situation(record.model_copy(update={"generation": 4})))
+    assert [w.stopped.edge for w in again if isinstance(w, Exhaust)] == ["stuck-g4"]
