@@ -83,8 +83,8 @@ class Resume:
         story.telling.remark("GitHub's clock moves past the lease; nobody heard anything in between")
         story.prove("not_at_once", lambda: proofs.nothing_started(observer, place, after=self._now))
         since = world.requests_served()
-        self._prove_in_time("dispatched", lambda: proofs.dispatched(observer, place, runs=1, attempts=2))
-        self._finish(place, "claimed_by_run", "finished", generation=2, attempts=2, steps=names.STEPS, crashed=crashed)
+        self._prove_in_time("dispatched", lambda: proofs.dispatched(observer, place, runs=1, attempts=1))
+        self._finish(place, "claimed_by_run", "finished", generation=2, attempts=1, steps=names.STEPS, crashed=crashed)
         asked = world.asked_by_actions(since)
         story.prove("no_credential", lambda: proofs.without_credential(observer, place, asked=asked))
 
