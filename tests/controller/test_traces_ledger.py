@@ -396,8 +396,8 @@ async def test_looks_that_each_fall_before_a_write_and_its_witness_freeze_nothin
     grant = await world.claim(controller)
     view = await controller._views.look("acme", "shop", world.ticket)
     assert view.standing is not None
-    assert view.standing.entry.parent is not None
-    born = await view.ledger.at(world.ticket, view.standing.entry.parent)
+    first = (*(entry.sha for entry in view.standing.entries), *view.standing.earlier)[-1]
+    born = await view.ledger.at(world.ticket, first)
     assert isinstance(born, Standing)
     assert born.record.generation == 0
     read, earlier = ApiLedger.read, [Absent(), replace(born, unborn=True)]
