@@ -27,6 +27,18 @@ class Workflow:
         return node_id("W", self.repo.id, self.id)
 
 
+@dataclass
+class StepSeen:
+    """A step as its job shows it."""
+
+    number: int
+    name: str
+    status: str
+    conclusion: str | None
+    started_at: str
+    completed_at: str | None = None
+
+
 @dataclass(eq=False)
 class Job:
     """A job of an attempt; its id is that of its check-run, as on GitHub."""
@@ -38,6 +50,7 @@ class Job:
     completed_at: str | None = None
     status: str = "queued"
     conclusion: str | None = None
+    steps: dict[int, StepSeen] = field(default_factory=dict)
 
     @property
     def id(self) -> int:
@@ -109,6 +122,26 @@ class Command:
     timeout_s: float = 21_600.0
 
 
+@dataclass(frozen=True)
+class Machine:
+    """A runner that carries out the steps of a workflow as they stand. ``env``: what its machine has set; ``actions``:
+    commands that stand in for a step's ``uses``; ``pace``: how many seconds here one of GitHub's takes."""
+
+    env: tuple[tuple[str, str], ...] = ()
+    actions: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    pace: float = 1.0
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A configuration variable of a repository."""
+
+    name: str
+    value: str
+    created_at: str
+    updated_at: str
+
+
 @dataclass(eq=False)
 class Actions:
     """All of GitHub Actions of one emulated GitHub."""
@@ -117,6 +150,11 @@ class Actions:
     runs: dict[int, WorkflowRun] = field(default_factory=dict)
     # By repository id and path of the workflow file.
     commands: dict[tuple[int, str], Command] = field(default_factory=dict)
+    # By the same.
+    machines: dict[tuple[int, str], Machine] = field(default_factory=dict)
+    # By repository id, then by name.
+    variables: dict[int, dict[str, Variable]] = field(default_factory=dict)
+    secrets: dict[int, dict[str, str]] = field(default_factory=dict)
     # The private key OIDC tokens are signed with, once one was asked for.
     oidc_pem: str | None = None
 

@@ -95,7 +95,7 @@ class Identity:
             return self.token is not None and holds(self.token.permissions, permission, level)
         if not self._token_allows(repo, permission, level):
             return False
-        if level == "read":
+        if level == "read" and permission not in _NOT_FOR_READERS:
             return self.sees(repo)
         return at_least(repo.role_of(self.user), _ROLE_FOR.get((permission, level), "write"))
 
@@ -133,6 +133,8 @@ _ROLE_FOR = {
     ("administration", "write"): "admin",
     ("administration", "read"): "admin",
 }
+# Read by those alone who may write to the repository.
+_NOT_FOR_READERS = ("actions_variables",)
 
 
 def holds(permissions: Permissions, name: str, level: str) -> bool:

@@ -1,4 +1,4 @@
-"""Local commands under a number, started and ended; who ordered one is told how it ended.
+"""Work under a number, started and ended; who ordered it is told how it ended. A command on this machine is such work.
 
 A command is started in a session of its own, so that signals reach all it started. Cancelling sends SIGINT, after
 7.5 s SIGTERM, after 2.5 s more SIGKILL; a forced one SIGKILL at once (docs.github.com, "Workflow cancellation
@@ -14,11 +14,76 @@ import signal
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 INTERRUPT_S = 7.5
 TERMINATE_S = 2.5
-Ending = Literal["success", "failure", "cancelled", "timed_out", "startup_failure"]
+Ending = Literal["success", "failure", "cancelled", "timed_out", "startup_failure", "skipped"]
+
+
+class Work(Protocol):
+    """What runs under a number."""
+
+    async def carry_out(self) -> Ending:
+        """Do it all; how it ended."""
+
+    async def cancel(self, *, force: bool) -> None:
+        """Bring about its end, as the reference says, or at once."""
+
+    async def kill(self) -> None:
+        """End whatever runs of it now; nothing of it begins any more."""
+
+
+class Processes:
+    """The work that is under way. It belongs to this process: a stored world is woken without it."""
+
+    def __init__(self) -> None:
+        self._running: dict[int, Work] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_running": {}, "_tasks": set()}
+
+    def start(self, number: int, work: Work, done: Callable[[Ending], None]) -> None:
+        """Start it; ``done`` is called once with how it ended, unless :meth:`stop_all` came before."""
+        self._running[number] = work
+        self._keep(self._carry_out(number, work, done))
+
+    def cancel(self, number: int, *, force: bool) -> bool:
+        """End it; False where nothing runs under the number."""
+        work = self._running.get(number)
+        if work is None:
+            return False
+        self._keep(work.cancel(force=force))
+        return True
+
+    def kill(self, number: int) -> bool:
+        """Take its machine away; False where nothing runs under the number."""
+        work = self._running.get(number)
+        if work is None:
+            return False
+        self._keep(work.kill())
+        return True
+
+    async def stop_all(self) -> None:
+        """Kill what runs and forget it; nobody is told."""
+        tasks, self._tasks = list(self._tasks), set()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for work in self._running.values():
+            await work.kill()
+        self._running = {}
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _carry_out(self, number: int, work: Work, done: Callable[[Ending], None]) -> None:
+        ending = await work.carry_out()
+        del self._running[number]
+        done(ending)
 
 
 @dataclass(frozen=True)
@@ -32,55 +97,23 @@ class Launch:
     timeout_s: float
 
 
-@dataclass(eq=False)
-class _Running:
-    process: asyncio.subprocess.Process
-    cancelled: bool = False
+class CommandWork:
+    """One command that stands in for a whole runner."""
 
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+        self._process: asyncio.subprocess.Process | None = None
+        self._cancelled = False
+        self._late = False
 
-class Processes:
-    """The commands that run. They belong to this process: a stored world is woken without them."""
-
-    def __init__(self) -> None:
-        self._running: dict[int, _Running] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_running": {}, "_tasks": set()}
-
-    def start(self, number: int, launch: Launch, done: Callable[[Ending], None]) -> None:
-        """Start a command; ``done`` is called once with how it ended, unless :meth:`stop_all` came before."""
-        self._keep(self._carry_out(number, launch, done))
-
-    def cancel(self, number: int, *, force: bool) -> bool:
-        """End a command; False where none runs under the number."""
-        running = self._running.get(number)
-        if running is None:
-            return False
-        running.cancelled = True
-        steps = [] if force else [(signal.SIGINT, INTERRUPT_S), (signal.SIGTERM, TERMINATE_S)]
-        self._keep(_end(running.process, steps))
-        return True
-
-    async def stop_all(self) -> None:
-        """Kill what runs and forget it; nobody is told."""
-        tasks, self._tasks = list(self._tasks), set()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for running in self._running.values():
-            await _end(running.process, [])
-        self._running = {}
-
-    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _carry_out(self, number: int, launch: Launch, done: Callable[[Ending], None]) -> None:
+    async def carry_out(self) -> Ending:
+        """Run it until its end or its time."""
+        launch = self._launch
+        if self._cancelled:
+            return "cancelled"
         with launch.log.open("wb") as log:
             try:
-                process = await asyncio.create_subprocess_exec(
+                process = self._process = await asyncio.create_subprocess_exec(
                     *launch.argv,
                     cwd=launch.cwd,
                     env=dict(launch.env),
@@ -91,42 +124,47 @@ class Processes:
                 )
             except OSError as error:
                 log.write(f"{error}\n".encode())
-                done("startup_failure")
-                return
-            running = self._running[number] = _Running(process)
-            late = await _outlasts(process, launch.timeout_s)
-        del self._running[number]
-        if running.cancelled:
-            done("cancelled")
-        elif late:
-            done("timed_out")
-        else:
-            done("success" if process.returncode == 0 else "failure")
+                return "startup_failure"
+            if self._cancelled:  # while it was being started
+                signal_group(process, signal.SIGKILL)
+            try:
+                await asyncio.wait_for(process.wait(), launch.timeout_s)
+            except TimeoutError:
+                self._late = True
+                await end_group(process, [(signal.SIGTERM, TERMINATE_S)])
+        if self._cancelled:
+            return "cancelled"
+        if self._late:
+            return "timed_out"
+        return "success" if process.returncode == 0 else "failure"
+
+    async def cancel(self, *, force: bool) -> None:
+        """Signal the command and all it started."""
+        self._cancelled = True
+        if self._process is not None:
+            steps = [] if force else [(signal.SIGINT, INTERRUPT_S), (signal.SIGTERM, TERMINATE_S)]
+            await end_group(self._process, steps)
+
+    async def kill(self) -> None:
+        """SIGKILL to the command and all it started."""
+        if self._process is not None:
+            await end_group(self._process, [])
 
 
-async def _outlasts(process: asyncio.subprocess.Process, patience_s: float) -> bool:
-    """Wait for the end, or bring it about when patience is over."""
-    try:
-        await asyncio.wait_for(process.wait(), patience_s)
-    except TimeoutError:
-        await _end(process, [(signal.SIGTERM, TERMINATE_S)])
-        return True
-    return False
-
-
-async def _end(process: asyncio.subprocess.Process, steps: Sequence[tuple[signal.Signals, float]]) -> None:
+async def end_group(process: asyncio.subprocess.Process, steps: Sequence[tuple[signal.Signals, float]]) -> None:
     """Signal the process's group step by step until its leader is gone; what is left of the group is killed."""
     for step, patience_s in steps:
-        _signal(process, step)
+        signal_group(process, step)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), patience_s)
         if process.returncode is not None:
             break
-    _signal(process, signal.SIGKILL)
+    signal_group(process, signal.SIGKILL)
     await process.wait()
 
 
-def _signal(process: asyncio.subprocess.Process, which: signal.Signals) -> None:
+def signal_group(process: asyncio.subprocess.Process, which: signal.Signals) -> None:
+    """Signal all that is left of the group that a process leads."""
     # The leader gave the group its number; whatever it left behind still answers to it.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, which)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from app.emulator.actions_state import Attempt, Job, Workflow, WorkflowRun
+from app.emulator.actions_state import Attempt, Job, StepSeen, Variable, Workflow, WorkflowRun
 from app.emulator.state import Account, CheckSuite, Repository
 
 if TYPE_CHECKING:
@@ -118,11 +118,30 @@ class ActionsRender:
             "started_at": job.started_at or job.created_at,
             "completed_at": job.completed_at,
             "name": job.name,
-            "steps": [],
+            "steps": [self._step(step) for step in job.steps.values()],
             "check_run_url": f"{api}/check-runs/{job.id}",
             "labels": ["ubuntu-latest"],
             "runner_id": 1 if taken else None,
             "runner_name": "Local command" if taken else None,
             "runner_group_id": 1 if taken else None,
             "runner_group_name": "Default" if taken else None,
+        }
+
+    def _step(self, step: StepSeen) -> Json:
+        return {
+            "name": step.name,
+            "status": step.status,
+            "conclusion": step.conclusion,
+            "number": step.number,
+            "started_at": step.started_at,
+            "completed_at": step.completed_at,
+        }
+
+    def variable(self, variable: Variable) -> Json:
+        """A configuration variable."""
+        return {
+            "name": variable.name,
+            "value": variable.value,
+            "created_at": variable.created_at,
+            "updated_at": variable.updated_at,
         }

@@ -45,7 +45,7 @@ def prepare(world: World, run: WorkflowRun) -> tuple[Path, dict[str, str]]:
         "RUNNER_ENVIRONMENT": "github-hosted",
     }
     env |= {f"GITHUB_{name}": str(file) for name, file in files.items()}
-    env |= {f"GITHUB_{name}": value for name, value in _facts(world, run, repo).items()}
+    env |= {f"GITHUB_{name}": value for name, value in facts_of(world, run, repo).items()}
     if run.permissions.get("id_token") == "write":
         attempt.oidc_secret = secrets.token_urlsafe(48)
         env["ACTIONS_ID_TOKEN_REQUEST_URL"] = (
@@ -55,7 +55,8 @@ def prepare(world: World, run: WorkflowRun) -> tuple[Path, dict[str, str]]:
     return folder, env
 
 
-def _facts(world: World, run: WorkflowRun, repo: Repository) -> dict[str, str]:
+def facts_of(world: World, run: WorkflowRun, repo: Repository) -> dict[str, str]:
+    """What GitHub sets as ``GITHUB_…``, by the names without that."""
     facts = {
         "ACTOR": run.actor.login,
         "ACTOR_ID": run.actor.id,

@@ -1,4 +1,4 @@
-"""Reading a workflow file: its triggers, inputs, jobs, permissions and the expressions of its run-name.
+"""Reading a workflow file: its triggers, inputs, jobs and permissions.
 
 Source: docs.github.com, "Workflow syntax for GitHub Actions" and "Events that trigger workflows". Only what dispatching
 needs is read.
@@ -6,7 +6,6 @@ needs is read.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,8 +13,6 @@ import yaml
 
 FOLDER = ".github/workflows"
 MAX_INPUTS = 25
-_EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
-_PATH = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*\Z")
 # What the token of a run may do when the file says nothing (the setting of new repositories).
 _RESTRICTED = {"contents": "read", "metadata": "read", "packages": "read"}
 _ALL = (
@@ -132,29 +129,3 @@ def shown_value(value: Any) -> str:
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def interpolate(template: str, context: dict[str, Any]) -> str:
-    """``${{ … }}`` replaced: paths into the context, quoted texts, and alternatives by ``||``; what is unknown is
-    empty."""
-    return _EXPRESSION.sub(lambda found: _evaluate(found[1], context), template).strip()
-
-
-def _evaluate(expression: str, context: dict[str, Any]) -> str:
-    for part in (p.strip() for p in expression.split("||")):
-        if len(part) > 1 and part[0] == part[-1] == "'":
-            value = part[1:-1].replace("''", "'")
-        else:
-            value = shown_value(_look_up(part, context)) if _PATH.match(part) else ""
-        if value:
-            return value
-    return ""
-
-
-def _look_up(path: str, context: dict[str, Any]) -> Any:
-    value: Any = context
-    for name in path.split("."):
-        if not isinstance(value, dict):
-            return None
-        value = value.get(name)
-    return value if not isinstance(value, dict | list) else "Object"

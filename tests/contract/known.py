@@ -34,6 +34,12 @@ ANY = ""
 
 STATUSES: tuple[Undescribed, ...] = (
     Undescribed(
+        409,
+        r"^POST .*/actions/variables$",
+        "A variable of this name is there already.",
+        "cli/cli, pkg/cmd/variable/set/http.go (409 leads it to change the variable)",
+    ),
+    Undescribed(
         301,
         ANY,
         "A renamed or transferred repository leads on to its new place.",

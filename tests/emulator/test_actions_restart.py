@@ -12,7 +12,7 @@ from app.emulator.actions_state import Command
 from app.emulator.acts.refs import commit_files
 from app.emulator.acts.workflow_runs import begin, start_run, take_up
 from app.emulator.acts.workflows import read_file, workflows_of
-from app.emulator.processes import Launch
+from app.emulator.processes import CommandWork, Launch
 from app.emulator.state import Actor
 from app.emulator.world import World
 
@@ -58,7 +58,7 @@ async def test_what_ran_has_failed_and_what_waited_is_started(world: World) -> N
 async def test_a_stored_world_wakes_without_processes(world: World, tmp_path: Path) -> None:
     launch = Launch(["sleep", "60"], {"PATH": "/usr/bin:/bin"}, str(tmp_path), tmp_path / "log", 60)
     ended: list[str] = []
-    world.processes.start(1, launch, ended.append)
+    world.processes.start(1, CommandWork(launch), ended.append)
     await asyncio.sleep(0)
     woken = pickle.loads(pickle.dumps(world.processes))
     assert woken.cancel(1, force=True) is False

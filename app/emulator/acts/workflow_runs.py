@@ -13,6 +13,7 @@ from typing import Any
 from app.emulator.actions_state import (
     Attempt,
     Job,
+    Machine,
     Workflow,
     WorkflowRun,
 )
@@ -21,11 +22,15 @@ from app.emulator.acts.checks import new_suite, tell_run, tell_suite
 from app.emulator.acts.events import announce
 from app.emulator.clock import from_stamp
 from app.emulator.errors import ApiError
-from app.emulator.processes import Launch
+from app.emulator.expression_values import Values, WrongValue
+from app.emulator.expressions import WrongExpression
+from app.emulator.job_plan import run_name
+from app.emulator.processes import CommandWork, Launch
 from app.emulator.render import Render
 from app.emulator.run_environment import prepare
+from app.emulator.run_steps import begin_steps
 from app.emulator.state import Account, Actor, CheckRun
-from app.emulator.workflow_files import WorkflowFile, interpolate
+from app.emulator.workflow_files import WorkflowFile
 from app.emulator.world import World
 
 _RERUN_WITHIN_S = 30 * 86_400
@@ -42,10 +47,16 @@ class StartRun:
     def run(self, world: World) -> None:
         """Start it, unless it was cancelled before."""
         run = world.actions.runs.get(self.run_id)
-        command = world.actions.commands.get((run.repo.id, run.workflow.path)) if run is not None else None
-        if run is None or command is None or run.attempt.number != self.attempt or run.attempt.status != "queued":
+        if run is None or run.attempt.number != self.attempt or run.attempt.status != "queued":
+            return
+        command = world.actions.commands.get((run.repo.id, run.workflow.path))
+        machine = world.actions.machines.get((run.repo.id, run.workflow.path))
+        if command is None and machine is None:
             return
         begin(world, run)
+        if command is None:
+            begin_steps(world, run, machine or Machine(), lambda ending: finish(world, run, ending))
+            return
         folder, env = prepare(world, run)
         launch = Launch(
             command.argv,
@@ -54,7 +65,7 @@ class StartRun:
             folder / "log.txt",
             command.timeout_s,
         )
-        world.processes.start(run.id, launch, lambda ending: finish(world, run, ending))
+        world.processes.start(run.id, CommandWork(launch), lambda ending: finish(world, run, ending))
 
 
 def start_run(
@@ -89,7 +100,7 @@ def start_run(
         permissions=file.permissions,
     )
     if file.run_name is not None:
-        run.display_title = interpolate(file.run_name, expression_context(run)) or title
+        run.display_title = _title(file.run_name, run) or title
     world.actions.runs[run.id] = run
     _new_attempt(world, run, actor)
     return run
@@ -113,6 +124,14 @@ def expression_context(run: WorkflowRun) -> dict[str, Any]:
         "workflow": run.workflow.name,
     }
     return {"github": github, "inputs": run.payload.get("inputs") or {}}
+
+
+def _title(source: str, run: WorkflowRun) -> str:
+    """The computed name; empty where it cannot be computed (its runner then refuses the file)."""
+    try:
+        return run_name(source).text(Values(expression_context(run), {})).strip()
+    except (WrongExpression, WrongValue):
+        return ""
 
 
 def _new_attempt(world: World, run: WorkflowRun, actor: Account) -> None:
@@ -172,6 +191,13 @@ def cancel(world: World, run: WorkflowRun, *, force: bool) -> None:
         raise ApiError(409, "Cannot cancel a workflow run that is completed.")
     if not world.processes.cancel(run.id, force=force):
         finish(world, run, "cancelled")
+
+
+def lose(world: World, run: WorkflowRun) -> None:
+    """Take the present attempt's machine away: what runs is killed, nothing follows it, and it has failed. Raises
+    409."""
+    if not world.processes.kill(run.id):
+        raise ApiError(409, "Nothing of this run is under way.")
 
 
 def take_up(world: World) -> None:

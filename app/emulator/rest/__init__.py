@@ -1,6 +1,7 @@
 """REST, one subject a file; every module adds its routes to :data:`app.emulator.rest.table.routes`."""
 
 from app.emulator.rest import (
+    action_variables,
     actions,
     activity,
     app_hook,
@@ -40,6 +41,7 @@ from app.emulator.rest import (
 from app.emulator.rest.table import routes
 
 __all__ = [
+    "action_variables",
     "actions",
     "activity",
     "app_hook",
