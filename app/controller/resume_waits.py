@@ -208,11 +208,12 @@ def withdraw(connection: Connection, items: Sequence[int]) -> Sequence[None]:
 
 
 def drop_forgotten(connection: Connection, items: Sequence[datetime]) -> Sequence[None]:
-    """Wishes whose tickets nobody looked at for a day, and agents that nobody spoke of for a week."""
+    """Wishes whose tickets nobody looked at for a day, and agents that were started a week ago: one that still works is
+    noted again by the next look, and one whose ticket is out of sight takes no place for ever.
+    """
     for now in items:
         connection.execute(delete(resume_wishes).where(resume_wishes.c.seen_at < now - outage.FORGOTTEN_AFTER))
-        old = (resume_starts.c.at < now - 7 * outage.FORGOTTEN_AFTER) & resume_starts.c.is_over.is_(True)
-        connection.execute(delete(resume_starts).where(old))
+        connection.execute(delete(resume_starts).where(resume_starts.c.at < now - 7 * outage.FORGOTTEN_AFTER))
     return [None] * len(items)
 
 

@@ -9,7 +9,6 @@ by its marker. What a person had released is lost then, and asked for again.
 
 import random
 from datetime import datetime
-from typing import get_args
 
 from app.controller import resume_waits as waits
 from app.controller.clock import Clock
@@ -62,7 +61,7 @@ class Resuming:
 
     async def admitted(self, view: View, situation: Situation, plan: Plan) -> Plan:
         """The plan, with its wishes only where they may be carried out now; a Wait in the place of each other one."""
-        wished = [action for action in plan if isinstance(action, get_args(Wished))]
+        wished = [action for action in plan if isinstance(action, Wished)]
         blocked = await self._blocked(view) if wished else None
         asked = wished[:1] if blocked is None else []
         verdict = await self._ask(view, situation, asked[0] if asked else None)
@@ -76,7 +75,7 @@ class Resuming:
         was kept is taken. The ticket's next look would find the same.
         """
         policy = view.usable_policy
-        if policy is None or record.dispatched is None or not any(isinstance(a, get_args(Wished)) for a in plan):
+        if policy is None or record.dispatched is None or not any(isinstance(a, Wished) for a in plan):
             return
         started = Started(str(view.ticket), record.dispatched.attempt, record.dispatched.at)
         await self._look(view, policy, None, started)

@@ -202,6 +202,10 @@ async def test_what_records_tell_counts_after_the_table_was_lost(service: Servic
 
 async def test_old_things_are_forgotten(service: Service) -> None:
     await service.dispatch(1)
+    for ticket in range(10, 13):
+        await service.look(ticket, None, Started(str(ticket), "b" * 16, NOON - timedelta(days=6)))
+    await service.forward(3 * BEAT)
+    assert isinstance((await service.dispatch(2)).verdict, Waits)
     await service.databases[0].run(waits.drop_forgotten, NOON + timedelta(days=2))
     (held,) = await service.databases[0].run(waits.holds_of, REPO)
     assert held.rows == ()
