@@ -14,10 +14,13 @@ from app.domain.observation import Observation
 from app.domain.outcome import Blocked, Code
 from app.domain.record import FINISHED, Lease, Published, Record, Status
 from app.domain.settling import Made, settle
+from app.domain.stopping import progress_made
 
 
 def progressed(record: Record, sent: Checkpoint, status: Status, observation: Observation) -> Record | Blocked:
-    """The record after a checkpoint: content merged, derived fields set, attempts back to 0 after proven progress."""
+    """The record after a checkpoint: content merged, derived fields set, attempts back to 0 after proven progress.
+    That brings an exhausted ticket back, too.
+    """
     updated = record.model_copy(update={"status": status, "checkpoint": merged(record.checkpoint, sent)})
     checkpoint = derived(updated, updated.checkpoint, now=observation.now)
     size = stored_size(checkpoint)
@@ -32,7 +35,11 @@ def progressed(record: Record, sent: Checkpoint, status: Status, observation: Ob
     updated = saved(updated, now=observation.now) if keeps else updated
     hard = not isinstance(is_hard(updated, observation, stands_at=sent.checkpoint_sha_or_snapshot), Soft)
     attempts = gates.after_progress(record.attempts, record.checkpoint, checkpoint, hard=hard, now=observation.now)
-    return updated.model_copy(update={"attempts": attempts})
+    standing, stopped = progress_made(record, attempts, status)
+    updated = updated.model_copy(update={"attempts": attempts, "status": standing, "stopped": stopped})
+    if standing == status:
+        return updated
+    return updated.model_copy(update={"checkpoint": derived(updated, updated.checkpoint, now=observation.now)})
 
 
 def alive(record: Record, *, ttl: timedelta, now: datetime) -> Record:
@@ -50,7 +57,8 @@ def alive(record: Record, *, ttl: timedelta, now: datetime) -> Record:
 def handed_off(record: Record, *, now: datetime) -> Record:
     """The record without a holder: nothing counts as interrupted, save effects whose end nobody wrote down."""
     ended = interrupted(record, now=now)
-    handed = ended.model_copy(update={"lease": None, "status": "unclaimed", "attempts": gates.after_handoff()})
+    given = {"lease": None, "status": "unclaimed", "stopped": None, "attempts": gates.after_handoff()}
+    handed = ended.model_copy(update=given)
     return handed.model_copy(update={"checkpoint": derived(handed, handed.checkpoint, now=now)})
 
 

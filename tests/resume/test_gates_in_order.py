@@ -5,12 +5,12 @@ import subprocess
 from typing import Any
 
 import pytest
-from loop_world import REPO
-from resume_world import DISPATCHING, HEARTBEAT_S, LEASE_OVER_S, ResumeWorld, drain
+from loop_world import REPO, claims_of
+from resume_world import AT, DISPATCHING, HEARTBEAT_S, LEASE_OVER_S, ResumeWorld, drain
 from serving import claims_and_dies, served
 from spoken_world import Replica
 
-from app.domain.agent_api import Grant
+from app.domain.agent_api import CheckpointRequest, Grant
 from app.domain.outcome import Blocked, Code, Exit, exit_code
 
 ASKS = "resume: {dispatch: none}\n"
@@ -110,6 +110,30 @@ async def test_attempts_that_are_used_up_are_told_once_to_who_has_the_ticket(wor
     record = await world.record(service)
     assert (record.attempts.count, record.stopped, record.intent and record.intent.by) == (0, None, "wanda")
     assert isinstance(await world.crashing(service, 4), Grant)
+
+
+async def test_a_late_holder_that_made_progress_brings_an_exhausted_ticket_back(world: ResumeWorld) -> None:
+    world.says(more="resume: {dispatch: none, max_attempts: 1}\n")
+    service = world.replica()
+    await world.begun(service)
+    await world.silence(service)
+    grant = await world.crashing(service, 1)
+    assert isinstance(grant, Grant)
+    await world.pass_time(5 * HEARTBEAT_S, service)
+    assert (await world.record(service)).status == "exhausted"
+
+    async def saves(*steps: str) -> str:
+        content = {"completed_steps": [{"id": step, "text": step} for step in steps], "next_steps": ["more"]}
+        saved = CheckpointRequest(key=f"late-save-{len(steps)}", seq=900 + len(steps), checkpoint=content)
+        await service.controller.checkpoint(*AT, world.ticket, claims_of(grant), saved)
+        await drain(service)
+        return (await world.record(service)).status
+
+    assert await saves("one") == "exhausted"
+    assert await saves("one", "two") == "working"
+    record = await world.record(service)
+    assert (record.stopped, record.attempts.count, record.identity) == (None, 0, (grant.generation, grant.nonce))
+    assert len(world.reports()) == 1
 
 
 @pytest.mark.parametrize("policy", [ASKS, DISPATCHING], ids=["asks a person", "starts agents"])
