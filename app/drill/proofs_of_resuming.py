@@ -152,7 +152,9 @@ def abandoned(observer: Observer, place: Place, *, person: str, runs: int) -> Pr
     require(record["status"] == "abandoned", f"the ledger says {record['status']}, not abandoned")
     require(record["ended"]["because"] == "too_old", f"it ended because {record['ended']['because']}")
     require(record["lease"] is None, "somebody still has a lease")
-    events = [e.sha for e in observer.ledger_anywhere(place.ticket) if " · abandoned: " in e.commit.message.splitlines()[0]]
+    events = [
+        e.sha for e in observer.ledger_anywhere(place.ticket) if " · abandoned: " in e.commit.message.splitlines()[0]
+    ]
     require(events, "no ledger commit tells it as its event")
     started = runs_of(observer, place.ticket)
     require(len(started) == runs, f"{len(started)} runs were started for it, not {runs}")

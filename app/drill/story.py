@@ -155,7 +155,7 @@ class Story:
         self.telling.chapter("2  An agent works on the ticket")
         agent, folder = self.world.start_agent("first agent", self.world.first)
         moment = moment_of_death(self.result.seed)
-        death = _Death(agent, moment)
+        death = Death(agent, moment)
         observer, place = self.world.observer, self.place
         agent.wait_for(_event("recovered"), 30)
         self.prove("claimed", lambda: proofs.claimed(observer, place, generation=1))
@@ -289,7 +289,7 @@ def sort_requests(
     return dict(by_step), dict(apart)
 
 
-class _Death:
+class Death:
     """Kills an agent while it writes a step: after an unpushed commit, with the next one half done."""
 
     def __init__(self, agent: StoryProcess, moment: Moment) -> None:

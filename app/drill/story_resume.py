@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from app.drill import proofs_of_resuming as proofs
 from app.drill import world_resume as names
 from app.drill.people import Person
-from app.drill.processes import StoryStopped
+from app.drill.processes import StoryProcess, StoryStopped
 from app.drill.proof import Proof, Proved
 from app.drill.proofs_of_work import Place
-from app.drill.story import Story
+from app.drill.story import Death, Moment, Story
 from app.drill.world_resume import ResumeWorld
 
 PROOFS = (
@@ -50,6 +50,15 @@ class Crashed:
     published: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Beginning:
+    """An agent that works, and the death that waits for it."""
+
+    place: Place
+    agent: StoryProcess
+    death: Death
+
+
 def tell_of_resuming(story: Story) -> None:
     """Every chapter in order. Raises StoryStopped where the story cannot go on."""
     story.install()
@@ -77,13 +86,16 @@ class Resume:
         """Crash, expiry, gates, dispatch, finish."""
         story, world, observer, place = self._story, self._world, self._observer, self.places[0]
         story.telling.chapter("2  Its agent crashes; the App starts the next one")
-        crashed = self._crash(place, world.first, amid="2")
+        crashed = self._crash(self._begin(place, world.first, amid="2"))
         story.prove("first_crashed", lambda: proofs.crashed(observer, place, exit_code=crashed.exit_code, generation=1))
         world.jump(names.LEASE_S)
         story.telling.remark("GitHub's clock moves past the lease; nobody heard anything in between")
         story.prove("not_at_once", lambda: proofs.nothing_started(observer, place, after=self._now))
         since = world.requests_served()
         self._prove_in_time("dispatched", lambda: proofs.dispatched(observer, place, runs=1, attempts=1))
+        # On another ticket an agent begins meanwhile; this chapter moves no clock any more.
+        stale = self._open(names.STALE_TITLE, names.STALE_STEPS, "mend-the-fence")
+        self._next = self._begin(stale, world.second, amid="2")
         self._finish(place, "claimed_by_run", "finished", generation=2, attempts=1, steps=names.STEPS, crashed=crashed)
         asked = world.asked_by_actions(since)
         story.prove("no_credential", lambda: proofs.without_credential(observer, place, asked=asked))
@@ -92,8 +104,8 @@ class Resume:
         """Stale, abandoned, a person's word, resumed."""
         story, world, observer = self._story, self._world, self._observer
         story.telling.chapter("3  Nobody comes for a ticket in time; a person says that it goes on")
-        place = self._open(names.STALE_TITLE, names.STALE_STEPS, "mend-the-fence")
-        crashed = self._crash(place, world.second, amid="2")
+        place = self._next.place
+        crashed = self._crash(self._next)
         world.jump(TOO_OLD_S)
         story.telling.remark("five hours pass, in which neither the agent nor the service is heard of")
         person = world.author
@@ -103,15 +115,17 @@ class Resume:
         word = proofs.Word(place.ticket, comment, person.login)
         story.prove("word_of_a_person", lambda: proofs.recovered_by_word(observer, place, word, before=1))
         self._prove_in_time("dispatched_again", lambda: proofs.dispatched(observer, place, runs=1, attempts=1))
+        doomed = self._open(names.CRASHING_TITLE, names.CRASHING_STEPS, "drive-the-wasps-away")
+        self._next = self._begin(doomed, world.third, amid="1")
         self._finish(place, None, "finished_again", generation=3, attempts=1, steps=names.STALE_STEPS, crashed=crashed)
 
     def with_an_agent_that_always_crashes(self) -> None:
         """Three attempts, then a person is asked."""
         story, world, observer = self._story, self._world, self._observer
         story.telling.chapter("4  An agent crashes whenever it begins; three attempts, then a person is asked")
-        place = self._open(names.CRASHING_TITLE, names.CRASHING_STEPS, "drive-the-wasps-away")
+        place = self._next.place
         world.run_agents(crash=True)
-        self._crash(place, world.third, amid="1")
+        self._crash(self._next)
         world.jump(names.LEASE_S)
         self._prove_in_time("second_attempt", lambda: proofs.dispatched(observer, place, runs=1, attempts=2))
         self._until_the_run_ended(place)
@@ -176,12 +190,16 @@ class Resume:
         self._story.telling.doing("letting time pass")
         self._world.let_time_pass(names.SETTLED_S, lambda: until is not None and isinstance(until(), Proved))
 
-    def _crash(self, place: Place, person: Person, *, amid: str) -> Crashed:
-        """An agent claims, works, and is killed in the middle of a step."""
-        self._story.telling.doing(f"an agent works on #{place.ticket}")
+    def _begin(self, place: Place, person: Person, *, amid: str) -> Beginning:
+        """An agent begins; it is to be killed in the middle of a step, and killed then at the latest."""
         agent, _ = self._world.start_agent(f"agent of {place.ticket}", person, place.ticket)
-        agent.wait_for(lambda event: event["event"] == "step_started" and event["step"] == amid, _WORKED_OUT)
-        code = agent.kill()
+        return Beginning(place, agent, Death(agent, Moment(amid, 0.05)))
+
+    def _crash(self, begun: Beginning) -> Crashed:
+        """The agent claims, works, and is killed."""
+        place, agent = begun.place, begun.agent
+        self._story.telling.doing(f"an agent works on #{place.ticket}")
+        code = begun.death.wait(_WORKED_OUT) or 0
         published = [event["head"] for event in agent.events if event["event"] == "pushed"]
         commits: list[str] = []
         if published:

@@ -37,7 +37,7 @@ verify:
 resume:
   dispatch: workflow_dispatch
 """
-STEPS = ("Count the trees", "Water the roots", "Prune the crowns")
+STEPS = ("Count the trees", "Water the roots")
 STALE_TITLE, STALE_STEPS = "Mend the fence", ("Find the holes", "Close the holes")
 CRASHING_TITLE, CRASHING_STEPS = "Drive the wasps away", ("Find the nest",)
 HEARTBEAT_S = 60
