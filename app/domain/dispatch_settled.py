@@ -72,9 +72,7 @@ def run_known(record: Record, attempt: str, run: Run | None) -> Record:
     return record.model_copy(update={"dispatched": latest.model_copy(update={"run": run})})
 
 
-def _closed(
-    record: Record, standing: Permit, state: Literal["over", "burned", "unstartable"], because: str
-) -> Record:
+def _closed(record: Record, standing: Permit, state: Literal["over", "burned", "unstartable"], because: str) -> Record:
     latest = record.dispatched
     if latest is None or latest.attempt != standing.id or latest.state != "open":
         return record
