@@ -227,12 +227,11 @@ Scene = Callable[[ResumePlay], Awaitable[None]]
 
 
 def _story(before: Scene, then: Scene) -> Story:
-    """What is disturbed is `then`, once `before` has come to rest."""
+    """What is disturbed is `then`."""
 
     async def story(play: Play) -> None:
         assert isinstance(play, ResumePlay)
         await before(play)
-        await play.settle()
         play.begin()
         await then(play)
 
