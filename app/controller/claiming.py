@@ -383,6 +383,7 @@ def _claimed(
             "generation": generation,
             "lease": lease,
             "work": work,
+            "stopped": None,
             "attempts": gates.after_claim(before, passed, now=view.now, heartbeat_at=view.heartbeat_at),
         }
     )

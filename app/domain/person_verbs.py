@@ -27,6 +27,7 @@ from app.domain.policy import Mode, Policy
 from app.domain.pull_acts import latest
 from app.domain.record import ACCEPTED, FINISHED, TERMINAL, AskedToLand, Attempts, Intent, Published, Record
 from app.domain.refs import Place
+from app.domain.resumption import wants_to_go_on
 from app.domain.returning import may_return
 from app.domain.secret_shapes import redact
 from app.domain.situation import ticket_pull
@@ -149,13 +150,23 @@ def recover(g: Grounds, *, by: str) -> Heard | Blocked:
         remedy = f"let it work; `/recovery takeover{of(record.ticket_id)}` ends its lease, however alive it is"
         return Blocked(Code.LEASE_LIVE, reason, remedy, holder=lease.holder, generation=lease.generation)
     if not is_interrupted(record):
-        return Heard(record, f"nobody holds {ticket}: it can be claimed now")
+        return _wanted_on(g, by)
     if not g.policy.resume.enabled:
         reason = "the policy says resume.enabled: false, so an interrupted ticket is not resumed"
         remedy = f"`/recovery takeover{of(record.ticket_id)}` ends the dead lease, and any agent may claim then"
         return Blocked(Code.RESUME_DISABLED, reason, remedy, generation=record.generation)
     after = going_on(record).model_copy(update={"intent": Intent(by=by, at=g.now), "approvals": only_begun(record)})
     return Heard(after, f"{ticket} can be claimed again: its age and attempts count from now", f"to go on, by {by}")
+
+
+def _wanted_on(g: Grounds, by: str) -> Heard:
+    """Nobody holds it and nothing stands in a claim's way: the word starts an agent, where the App starts them."""
+    free = f"nobody holds #{g.record.ticket_id}: it can be claimed now"
+    starts = g.policy.resume.dispatch != "none" and g.record.child is None and g.record.generation > 0
+    if not starts or wants_to_go_on(g.record):
+        return Heard(g.record, free)
+    after = g.record.model_copy(update={"intent": Intent(by=by, at=g.now)})
+    return Heard(after, f"{free}, and an agent is started for it", f"to go on, by {by}")
 
 
 def takeover(g: Grounds, *, by: str) -> Heard | Blocked:
@@ -173,6 +184,7 @@ def takeover(g: Grounds, *, by: str) -> Heard | Blocked:
             "status": "unclaimed",
             "generation": g.record.generation + 1,
             "attempts": Attempts(),
+            "stopped": None,
             "intent": Intent(by=by, at=g.now),
         }
     )

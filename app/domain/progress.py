@@ -55,9 +55,11 @@ def alive(record: Record, *, ttl: timedelta, now: datetime) -> Record:
 
 
 def handed_off(record: Record, *, now: datetime) -> Record:
-    """The record without a holder: nothing counts as interrupted, save effects whose end nobody wrote down."""
+    """The record without a holder: nothing counts as interrupted, save effects whose end nobody wrote down. The word
+    of a person who wanted it to go on is carried out with that: after a mere handoff no agent is started.
+    """
     ended = interrupted(record, now=now)
-    given = {"lease": None, "status": "unclaimed", "stopped": None, "attempts": gates.after_handoff()}
+    given = {"lease": None, "status": "unclaimed", "stopped": None, "intent": None, "attempts": gates.after_handoff()}
     handed = ended.model_copy(update=given)
     return handed.model_copy(update={"checkpoint": derived(handed, handed.checkpoint, now=now)})
 

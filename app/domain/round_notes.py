@@ -32,6 +32,7 @@ from app.domain.plan import (
 )
 from app.domain.record import Permit, PermitKind, Record
 from app.domain.settling import Made, Result
+from app.domain.stopping import going_on
 
 
 def noted(record: Record, plan: Plan, *, now: datetime) -> Record:
@@ -49,7 +50,7 @@ def noted(record: Record, plan: Plan, *, now: datetime) -> Record:
         elif isinstance(action, ForgetRefusals):
             record = record.model_copy(update={"open": tuple(p for p in record.open if p not in action.permits)})
         elif isinstance(action, NoteProgress):
-            record = record.model_copy(update={"attempts": gates.progress_noted(record, now=now)})
+            record = going_on(record).model_copy(update={"attempts": gates.progress_noted(record, now=now)})
         elif isinstance(action, NoteResults):
             record = record.model_copy(update={"children": action.children})
         elif isinstance(action, NoteDenied):

@@ -76,6 +76,9 @@ def _missing(record: Record, policy: Policy, trunk_stands: bool) -> str | None:
     latest, resume = record.dispatched, policy.resume
     if latest is None or latest.state != "unstartable" or latest.start != resume.dispatch:
         return None
+    if record.intent is not None and record.intent.at > latest.at:
+        # A person says that it is mended since: one more try tells.
+        return None
     return latest.because if latest.workflow in (None, resume.workflow) else None
 
 

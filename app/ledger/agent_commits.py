@@ -31,8 +31,10 @@ class Integrated:
 
 _FREE = frozenset({"checkpoint", "validations"})
 _ORDER = {"intended": 0, "abandoned": 1, "dispatching": 1, "unknown": 2, "confirmed": 3, "failed_no_effect": 3}
-_STATUSES_BEFORE = AGENT_STATUSES | {"recovering"}
-"""A hold, an end or a hand-off is not for the holder to undo."""
+_STATUSES_BEFORE = AGENT_STATUSES | {"recovering", "exhausted"}
+"""A hold, an end or a hand-off is not for the holder to undo. A lease that nobody took over is the current one, also
+where the ticket's attempts are used up: a late holder's work is taken (the ownership protocol, R15).
+"""
 
 
 def breach(previous: Record, before: dict[str, Any], record: Record, after: dict[str, Any]) -> str | None:
