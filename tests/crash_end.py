@@ -138,6 +138,9 @@ def _check_runs(play: Play) -> list[tuple[str, int, str]]:
     for branch in branches:
         for commit in play.world.get(f"commits?sha={branch['name']}"):
             for run in play.world.get(f"commits/{commit['sha']}/check-runs?filter=all")["check_runs"]:
+                if run["app"]["slug"] != "agent-recovery":
+                    # A job of a workflow that the App started.
+                    continue
                 generation = int(run["external_id"].split(":")[1])
                 conclusion = str(run["conclusion"])
                 if commit["sha"] not in heads:
