@@ -175,22 +175,22 @@ def takeover(g: Grounds, *, by: str) -> Heard | Blocked:
     """
     if (stop := _over(g.record) or _held(g.record) or _merged(g)) is not None:
         return stop
-    lease = g.record.lease
-    if lease is None:
+    if g.record.lease is None and not is_interrupted(g.record):
         return Heard(g.record, f"nobody holds #{g.record.ticket_id}: it can be claimed now")
+    before = g.record.generation
     after = interrupted(g.record, now=g.now).model_copy(
         update={
             "lease": None,
             "status": "unclaimed",
-            "generation": g.record.generation + 1,
+            "generation": before + 1,
             "attempts": Attempts(),
             "stopped": None,
             "intent": Intent(by=by, at=g.now),
         }
     )
     after = after.model_copy(update={"checkpoint": derived(after, after.checkpoint, now=g.now)})
-    words = f"generation {lease.generation} of #{after.ticket_id} has ended; an agent may claim it now"
-    return Heard(_unasked(after), words, f"taken from generation {lease.generation}, by {by}")
+    words = f"generation {before} of #{after.ticket_id} has ended; an agent may claim it now"
+    return Heard(_unasked(after), words, f"taken from generation {before}, by {by}")
 
 
 def retarget(g: Grounds, *, by: str, to: str) -> Heard | Blocked:

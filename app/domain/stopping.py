@@ -20,8 +20,11 @@ OPENING = frozenset({"fired", "unknown"})
 
 
 def edge_of(record: Record) -> str:
-    """Names the happening in reports: one for each generation."""
-    return f"stuck-g{record.generation}"
+    """Names the happening in reports: one for each generation, and another after a person said that it may go on."""
+    lease, intent = record.lease, record.intent
+    if intent is None or (lease is not None and intent.at <= lease.granted_at):
+        return f"stuck-g{record.generation}"
+    return f"stuck-g{record.generation}-since-{int(intent.at.timestamp())}"
 
 
 def stopped_by(record: Record, because: Stopping, reason: str, *, now: datetime) -> Stopped:

@@ -47,6 +47,7 @@ from app.domain.record import (
     Work,
 )
 from app.domain.returning import may_return, returned
+from app.domain.stopping import giving_up, stopped_by
 from app.domain.the_end_told import after_the_end, why_it_ended
 from app.domain.token import Claims
 from app.domain.validation import present, shown
@@ -259,6 +260,20 @@ def test_a_takeover_ends_a_live_lease_and_the_next_claim_passes_at_once() -> Non
     stale = present_lease(after, Claims(1, 42, 3, "n"), repository_id=1, ticket=42)
     assert isinstance(stale, Blocked)
     assert stale.code is Code.STALE_GENERATION
+    passed = gates.may_claim(after, POLICY, now=NOW, observed_generation=4, login="bob")
+    assert isinstance(passed, gates.Pass)
+    assert (passed.attempts_after, passed.interrupted) == (1, False)
+
+
+def test_a_takeover_of_a_ticket_that_is_being_given_up_lets_it_be_claimed() -> None:
+    stopped = stopped_by(RECORD, "too_old", "it is too old", now=NOW)
+    giving = giving_up(RECORD, stopped, now=NOW)
+    assert isinstance(gates.may_claim(giving, POLICY, now=NOW, observed_generation=3, login="bob"), Blocked)
+    answer = takeover(_grounds(giving), by="wanda")
+    after = _heard(answer)
+    assert isinstance(answer, Heard)
+    assert "may claim it now" in answer.answer
+    assert (after.status, after.lease, after.generation, after.stopped) == ("unclaimed", None, 4, None)
     passed = gates.may_claim(after, POLICY, now=NOW, observed_generation=4, login="bob")
     assert isinstance(passed, gates.Pass)
     assert (passed.attempts_after, passed.interrupted) == (1, False)

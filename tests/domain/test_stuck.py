@@ -8,9 +8,9 @@ from app.domain.fencing import NothingPublished
 from app.domain.handoff_marker import report_marker
 from app.domain.observation import Branch, Comment, Issue, Observation, Pull
 from app.domain.outcome import Code
-from app.domain.plan import AskPerson, Exhaust, RemoveComment
+from app.domain.plan import Abandon, AskPerson, Exhaust, RemoveComment
 from app.domain.policy import Mode, Policy, ResumePolicy
-from app.domain.record import Attempts, Lease, Record, Status
+from app.domain.record import Attempts, Intent, Lease, Record, Status
 from app.domain.report import stuck_report
 from app.domain.resumption import wishes
 from app.domain.situation import Situation
@@ -99,3 +99,11 @@ def test_a_person_is_told_once_a_generation_wherever_the_report_stands() -> None
     assert [a.comment_id for a in twice if isinstance(a, RemoveComment)] == [9]
     again = wishes(_situation(record.model_copy(update={"generation": 4})))
     assert [w.stopped.edge for w in again if isinstance(w, Exhaust)] == ["stuck-g4"]
+
+
+def test_what_stops_a_ticket_after_a_persons_word_is_told_although_nobody_claimed_it_since() -> None:
+    said = NOW - timedelta(hours=5)
+    record = _record(count=0, alive_h=10, over_min=590)
+    (wish,) = wishes(_situation(record.model_copy(update={"intent": Intent(by="ann", at=said)})))
+    assert isinstance(wish, Abandon)
+    assert wish.stopped.edge == f"stuck-g3-since-{int(said.timestamp())}"
