@@ -73,7 +73,7 @@ class Dispatching:
         )
         if dispatched.start == "command":
             return await self._run_command(view, permit, inputs)
-        workflow = policy.resume.workflow
+        workflow = dispatched.workflow or policy.resume.workflow
         if dispatched.start == "workflow_dispatch":
             answer = await view.repo.dispatch_workflow(workflow, inputs)
         else:
@@ -132,7 +132,7 @@ async def _found(view: View, latest: Dispatched, policy: Policy) -> Run | None:
     if latest.start == "command":
         return None
     runs = await view.repo.runs_named(
-        latest.attempt, workflow=policy.resume.workflow, event=latest.start, since=latest.at
+        latest.attempt, workflow=latest.workflow or policy.resume.workflow, event=latest.start, since=latest.at
     )
     return runs[0].run if runs else None
 

@@ -18,6 +18,10 @@ SOMETIMES: Mapping[str, tuple[str, str]] = {
     "members": ("read", "teams in `release.authorizers`"),
     "merge_queues": ("read", "a merge queue on the base of releases: the App is told of its groups only with it"),
     "administration": ("write", "`doctor --fix`, which writes a ruleset; take it away again afterwards"),
+    "actions": (
+        "write",
+        "`resume.dispatch: workflow_dispatch`; with `repository_dispatch` only `read`, to see runs end",
+    ),
     "deployments": ("read", "effects of agents that are looked for as deployments"),
 }
 """What only some repositories need, and what for."""
@@ -42,6 +46,10 @@ def told_of_permissions(held: Mapping[str, str], policy: Policy | None, fix: boo
         wanted["organization_projects"] = SOMETIMES["organization_projects"][0]
     if policy is not None and any(name.startswith("@") for name in policy.release.authorizers):
         wanted["members"] = SOMETIMES["members"][0]
+    if policy is not None and policy.resume.dispatch == "workflow_dispatch":
+        wanted["actions"] = SOMETIMES["actions"][0]
+    elif policy is not None and policy.resume.dispatch == "repository_dispatch":
+        wanted["actions"] = "read"
     if fix:
         wanted["administration"] = SOMETIMES["administration"][0]
     missing = [f"{name}: {level}" for name, level in wanted.items() if not at_least(held, name, level)]
@@ -56,6 +64,8 @@ def told_of_events(heard: Collection[str], policy: Policy | None, queue: bool) -
     wanted = [*EVENTS, *(["merge_group"] if queue else [])]
     if policy is not None and policy.project.number is not None:
         wanted.append("projects_v2_item")
+    if policy is not None and policy.resume.dispatch in ("workflow_dispatch", "repository_dispatch"):
+        wanted.append("workflow_run")
     missing = [name for name in wanted if name not in heard]
     if missing:
         remedy = "subscribe the App to them on its page; until then the regular look finds what happened, later"

@@ -41,13 +41,16 @@ class NoneOpen:
 def standing(record: Record, *, author_is_dead: Callable[[str], bool], now: datetime) -> Adoptable | NotDue | NoneOpen:
     """What the open permits of a record allow somebody who is not their author to do.
 
-    A round that is missing (a record written by hand or by a newer version) makes its permits due at once.
+    A round that is missing (a record written by hand or by a newer version) makes its permits due at once. Where an
+    agent was to be started, a dead author's time is waited for, too: what is not found then is given up for good, and
+    GitHub lists a run only a moment after it began.
     """
     pending = tuple(p for p in record.open if p.state not in ("blocked", "accepted"))
     if not pending:
         return NoneOpen()
     due = due_at(record.round)
-    if due is None or now > due or all(author_is_dead(p.author) for p in pending):
+    shows_at_once = all(p.kind != "dispatch" for p in pending)
+    if due is None or now > due or (shows_at_once and all(author_is_dead(p.author) for p in pending)):
         return Adoptable(pending)
     return NotDue(due)
 

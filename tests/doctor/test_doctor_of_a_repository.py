@@ -13,8 +13,10 @@ from operating import Operator, Said
 from app.cli import ROOMS
 from app.doctor import fixing
 from app.doctor.fixing import Fixing
-from app.doctor.needs import EVENTS, SOMETIMES
+from app.doctor.health import Health
+from app.doctor.needs import EVENTS, SOMETIMES, told_of_events, told_of_permissions
 from app.doctor.needs import PERMISSIONS as NEEDED
+from app.domain.policy import Policy, ResumePolicy
 from app.domain.release_ruleset import NAME, change
 from app.domain.required_checks import Required
 from app.github.client import GitHub
@@ -387,7 +389,22 @@ def test_what_the_doctor_looks_for_is_what_the_app_asks_for() -> None:
     asked = yaml.safe_load((Path(__file__).parents[2] / "app.yml").read_text())
     sometimes = {name: level for name, (level, _) in SOMETIMES.items() if name != "administration"}
     assert asked["default_permissions"] == {**NEEDED, **sometimes}
-    assert set(asked["default_events"]) == {*EVENTS, "merge_group", "projects_v2_item"}
+    assert set(asked["default_events"]) == {*EVENTS, "merge_group", "projects_v2_item", "workflow_run"}
+
+
+@pytest.mark.parametrize(
+    ("dispatch", "level"),
+    [("none", None), ("command", None), ("workflow_dispatch", "write"), ("repository_dispatch", "read")],
+)
+def test_what_starting_agents_needs_is_asked_for_only_where_the_policy_does(dispatch: str, level: str | None) -> None:
+    policy = Policy(resume=ResumePolicy.model_validate({"dispatch": dispatch}))
+    permissions, events = told_of_permissions(NEEDED, policy, False), told_of_events(EVENTS, policy, False)
+    if level is None:
+        assert (permissions.health, events.health) == (Health.FINE, Health.FINE)
+        return
+    assert permissions.seen == f"the installation lacks actions: {level}"
+    assert events.seen == "the App is not told of workflow_run"
+    assert told_of_permissions({**NEEDED, "actions": level}, policy, False).health is Health.FINE
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,13 @@ def test_only_when_every_author_is_known_dead_is_a_round_adopted_early(
     assert isinstance(_standing(record, NOW, *dead), Adoptable) is adoptable
 
 
+def test_a_dispatch_of_a_dead_author_is_looked_for_once_its_run_can_be_listed() -> None:
+    started = _permit(kind="dispatch", target=Target(marker="workflow_dispatch", generation=3))
+    record = _record(started)
+    assert _standing(record, NOW, "dead") == NotDue(NOW + timedelta(seconds=60))
+    assert _standing(record, NOW + timedelta(seconds=61), "dead") == Adoptable((started,))
+
+
 def test_a_round_that_is_missing_makes_its_permits_due_at_once() -> None:
     assert _standing(_record(_permit(), has_round=False), NOW) == Adoptable((_permit(),))
 
