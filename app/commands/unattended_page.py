@@ -45,8 +45,9 @@ A kind that this version does not know is denied to everybody.
   most {most} in one generation. It holds both commands: `/recovery approve KEY` and `/recovery deny KEY`.
 - The holder runs the same command again when it is approved; until then it does something else, or hands off.
 
-A person's word counts in a comment, or at the operator's terminal (`agent-recovery approve`, which records whose word
-it is). It is the word that lets an effect through; the call that carries the effect out stays unattended.
+A person's word counts in a comment, or at the operator's terminal
+(`agent-recovery approve OWNER/NAME --ticket N --effect KEY --by LOGIN`, which records whose word it is). It is the word
+that lets an effect through; the call that carries the effect out stays unattended.
 
 An approval is of one effect in one generation. It ends with the lease: a takeover, a handoff and the next claim, a
 crash and the next claim begin a generation without any. `/recovery recover` voids what was approved and not yet begun.

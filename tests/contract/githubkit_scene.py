@@ -236,6 +236,11 @@ def actions(call: Caller) -> None:
     call.known["workflow_id"] = "run.yml"
     call("actions/disable-workflow")
     call("actions/enable-workflow")
+    call("actions/create-repo-variable", {"name": "AGENT_COMMAND", "value": "agent"})
+    call("actions/update-repo-variable", {"value": "another"}, name="AGENT_COMMAND")
+    call("actions/get-repo-variable", name="AGENT_COMMAND")
+    call("actions/create-repo-variable", {"name": "SPARE", "value": "s"})
+    call("actions/delete-repo-variable", name="SPARE")
     run = call("actions/create-workflow-dispatch", {"ref": "main"})["workflow_run_id"]
     call.known |= {"run_id": run, "attempt_number": 1}
     call("repos/create-dispatch-event", {"event_type": "something", "client_payload": {"a": 1}})

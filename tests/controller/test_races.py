@@ -142,7 +142,11 @@ async def test_two_replicas_that_ask_for_a_person_at_one_moment_leave_one_report
         await _claim(world, replicas[0], generation=generation)
         world.emulator.advance(16 * 60)
     key = TicketKey(REPO, world.ticket)
-    await asyncio.gather(*(replica.round(key) for replica in replicas))
+    for _ in range(6):
+        # What is decided without a person waits for the window after a start and for its settling time.
+        world.emulator.advance(60)
+        await asyncio.gather(*(replica.tick() for replica in replicas))
+        await asyncio.gather(*(replica.round(key) for replica in replicas))
     for replica in replicas:
         await world.settle(replica)
     assert len(world.comments(world.ticket, "agent-recovery:report")) == 1

@@ -45,6 +45,8 @@ FORGERIES: dict[str, Any] = {
     "validations": [{"profile": "unit", "outcome": "passed"}],
     "attempts": {"count": 0, "steps_before": [], "alive_at": TIME, "interrupted_at": None},
     "intent": {"by": "wanda", "at": TIME},
+    "dispatched": {"attempt": "0" * 16, "start": "command", "generation": 1, "at": TIME},
+    "stopped": {"because": "too_old", "edge": "e", "reason": "x", "at": TIME},
     "approvals": [{"effect": "e1"}],
     "round": {"id": "r", "author": "a", "tries": 1, "ttl_s": 60, "opened_at": TIME},
     "open": [PERMIT],

@@ -26,6 +26,7 @@ from app.domain.merge_seen import AfterMerge
 from app.domain.observation import Branch, Observation
 from app.domain.policy import Mode, Policy
 from app.domain.record import Record
+from app.domain.run_seen import RunSeen
 from app.domain.situation import Situation
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "observations"
@@ -58,6 +59,7 @@ class Recorded:
     after_merge: AfterMerge | None = None
     update: str | None = None
     trunks: tuple[Branch, ...] | None = None
+    run: RunSeen | None = None
 
     @property
     def head(self) -> Head:
@@ -86,6 +88,7 @@ class Recorded:
                 after_merge=self.after_merge,
                 update=self.update,
                 trunks=self.trunks,
+                run=self.run,
             )
         )
         return [{"do": type(action).__name__, **_sparse(action)} for action in plan]

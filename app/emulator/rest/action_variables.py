@@ -59,5 +59,6 @@ def change_variable(request: Request, owner: str, repo: str, name: str) -> Respo
 @routes.add("DELETE", f"{_BASE}/{{name}}")
 def delete_variable(request: Request, owner: str, repo: str, name: str) -> Response:
     found = open_repo(request, owner, repo, "write", "actions_variables")
-    del request.world.actions.variables[found.id][_find(request, found, name).name]
+    target = _find(request, found, name)
+    del request.world.actions.variables[found.id][target.name]
     return Response(204)
