@@ -2,7 +2,7 @@
 
 A command is started in a session of its own, so that signals reach all it started. Cancelling sends SIGINT, after
 7.5 s SIGTERM, after 2.5 s more SIGKILL; a forced one SIGKILL at once (docs.github.com, "Workflow cancellation
-reference"). Only process groups started here are ended, by their number.
+reference"). Only process groups and sessions started here are ended, by their number.
 """
 
 from __future__ import annotations
@@ -168,3 +168,19 @@ def signal_group(process: asyncio.subprocess.Process, which: signal.Signals) -> 
     # The leader gave the group its number; whatever it left behind still answers to it.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, which)
+    if which is signal.SIGKILL:
+        # Some of what it started has a group of its own: of the session it still is.
+        for pid in _of_session(process.pid):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, which)
+
+
+def _of_session(leader: int) -> list[int]:
+    """The processes of a session, where the system shows them as files (Linux)."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            # Behind the name, which may hold anything: state, parent, group, session.
+            if int(file.read_text().rpartition(")")[2].split()[3]) == leader:
+                found.append(int(file.parent.name))
+    return found

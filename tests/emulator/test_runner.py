@@ -173,7 +173,16 @@ def test_a_step_that_takes_too_long_fails_and_a_lost_machine_ends_everything(sta
     )
     how, steps, _ = ended(stage, number)
     assert (how, steps["long"], steps["told"]) == ("failure", "failure", "success")
-    number = begin(stage, "- {run: 'touch $OUT/there; exec sleep 60'}\n- {if: always(), run: 'touch $OUT/after'}\n")
+    # What it started in a group of its own, which holds its output open, is on that machine, too.
+    apart = "import os, time; os.setpgid(0, 0); open(os.environ['OUT'] + '/there', 'w'); time.sleep(60)"
+    (stage.folder / "apart.py").write_text(apart)
+    number = begin(
+        stage,
+        """\
+        - {run: 'python3 $OUT/apart.py; true'}
+        - {if: always(), run: 'touch $OUT/after'}
+        """,
+    )
     wait_until((stage.folder / "there").exists, bool, "the step is under way")
     stage.world.emulator.lose_machine(number)
     assert stage.wait(number)["conclusion"] == "failure"
