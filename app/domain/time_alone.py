@@ -15,6 +15,8 @@ from app.domain.run_seen import RunSeen
 
 A_MOMENT = timedelta(seconds=1)
 """The rules say "later than", and moments are of whole seconds."""
+RUN_AGAIN = timedelta(minutes=5)
+"""How soon a workflow run that goes on is looked at once more: the event that tells its end may be lost."""
 
 
 def changes_at(
@@ -32,6 +34,8 @@ def changes_at(
     if record.status in TERMINAL:
         return None
     found: list[datetime] = []
+    if run is not None and not run.has_ended:
+        found.append(now + RUN_AGAIN)
     if (started := open_one(record)) is not None:
         found.append(waits_until(started, policy, run))
     holder = liveness(record, policy, now=now, heartbeat_at=heartbeat_at, run_ended=run_ended)

@@ -1,13 +1,16 @@
 """Time changes a ticket at the moments that were told, and at no other."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import pytest
 
 from app.domain.checkpoint_gap import overdue
+from app.domain.dispatched import Run
 from app.domain.lease import Dead, liveness
 from app.domain.policy import Policy
 from app.domain.record import Attempts, Lease, Record, Status
+from app.domain.run_seen import RunSeen
 from app.domain.stuck import needs_person
 from app.domain.time_alone import changes_at
 
@@ -78,6 +81,16 @@ def test_nothing_changes_before_the_moment_that_was_told(seen: Record, beat_min:
 def test_a_dead_holder_is_due_when_it_counts_as_dead() -> None:
     due = changes_at(record("waiting"), POLICY, now=NOW)
     assert due == NOW + POLICY.lease.ttl + POLICY.lease.grace + timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(("status", "again"), [("running", True), ("waiting", True), ("completed", False)])
+def test_a_run_that_goes_on_is_looked_at_again_soon_for_its_end_may_not_be_told(
+    status: Literal["running", "waiting", "completed"], again: bool
+) -> None:
+    run = RunSeen(Run(id=17, attempt=1), status)
+    due = changes_at(record("working"), POLICY, now=NOW, run=run, heartbeat_at=NOW)
+    assert due is not None
+    assert (due == NOW + timedelta(minutes=5, seconds=1)) is again
 
 
 def test_a_ticket_that_waits_for_nothing_is_never_due() -> None:

@@ -67,7 +67,10 @@ def _record(world: ResumeWorld) -> dict[str, object]:
     return found
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before it is sent", "after it was sent"])
+@pytest.mark.parametrize(
+    "after",
+    [pytest.param(False, id="before it is sent", marks=pytest.mark.drill), pytest.param(True, id="after it was sent")],
+)
 async def test_counting_the_attempt_after_the_call(world: ResumeWorld, after: bool) -> None:
     """A service that dies of every start of an agent: each attempt was counted before, so it is no endless loop."""
     await world.begun(world.replica())
