@@ -109,7 +109,7 @@ MEANINGS: dict[BlockerCode, tuple[str, str]] = {
     BlockerCode.HELD: ("A person put the ticket on hold.", "A person takes it off hold."),
     BlockerCode.ISSUE_CLOSED: (
         "The ticket's Issue is closed or gone.",
-        "Reopen the Issue if the work is still wanted.",
+        "Where the work is still wanted, reopen the Issue and say `/recovery recover`.",
     ),
     BlockerCode.NOT_LANDABLE: (
         "The PR is not of the class that lands: a ticket's own, open, from its branch onto a trunk. Nothing that goes "

@@ -123,7 +123,7 @@ async def test_no_staleness_window(world: ResumeWorld) -> None:
     assert [effect.state for effect in record.effects] == ["abandoned"]
     with pytest.raises(Refused):
         await _lets_go(upgraded, agent.grant, "drop")
-    assert len(world.reports()) >= 1
+    assert len([report for report in world.reports() if ":stuck-" in report["body"]]) == 1
 
 
 async def test_classifying_attendance_by_the_sessions_origin(world: ResumeWorld) -> None:
