@@ -115,7 +115,8 @@ async def test_thirty_leases_that_ran_out_in_an_outage_of_five_hours(outage: Out
     assert world.dispatches(mark) == 3
 
     run = world.runs()[0]
-    world.ended(run)
+    # The others go on waiting for a machine.
+    world.ended(run, "cancelled")
     # What the event of the run's end would do.
     await service.controller._pokes.poke(f"{REPO}#{str(run['display_title']).split()[2]}")
     await world.pass_time(10 * HEARTBEAT_S, service)
