@@ -1,14 +1,23 @@
 """A dispatch is sent once: its run is known, looked for by its name, or given up; a refusal is told for what it is."""
 
+import asyncio
 import json
+import os
+import sys
+import time
 
 import httpx
+import pytest
 from loop_world import PERMISSIONS, REPO
 from resume_world import LEASE_OVER_S, WORKFLOW, WORKFLOW_FILE, ResumeWorld
 from spoken_world import Replica
 
-from app.domain.dispatched import Dispatched
+from app.controller import controller
+from app.controller.dispatching import Dispatching
+from app.domain.agent_api import Grant
+from app.domain.dispatched import Dispatched, Run
 from app.domain.outcome import Blocked, Code
+from app.service.agent_command import AgentCommand
 
 
 class Cut(httpx.AsyncBaseTransport):
@@ -114,3 +123,80 @@ async def test_a_workflow_without_the_trigger_is_not_to_be_started(world: Resume
     assert latest.state == "unstartable"
     assert "agent.yml" in latest.because
     assert world.runs() == []
+
+
+BY_EVENT = """\
+name: Agent
+run-name: Agent for ${{ github.event.client_payload.ticket }} (${{ github.event.client_payload.attempt }})
+on:
+  repository_dispatch:
+    types: [agent-recovery]
+permissions: {id-token: write}
+jobs:
+  agent: {runs-on: ubuntu-latest, steps: [{run: "true"}]}
+"""
+
+
+async def test_a_run_by_an_event_of_the_repository_is_started_once_and_claims(world: ResumeWorld) -> None:
+    world.emulator.commit(REPO, {WORKFLOW_FILE: BY_EVENT}, branch="main")
+    world.says(more="resume: {dispatch: repository_dispatch}\n")
+    service = world.replica()
+    await world.begun(service)
+    latest = await dispatched(world, service)
+    assert latest is not None
+    (run,) = world.runs()
+    assert (latest.start, latest.state, run["event"]) == ("repository_dispatch", "open", "repository_dispatch")
+    assert run["display_title"] == f"Agent for {world.ticket} ({latest.attempt})"
+    grant = await world.works(service, run)
+    assert isinstance(grant, Grant)
+    record = await world.record(service)
+    assert record.lease is not None
+    assert record.lease.run == Run(id=run["id"], attempt=1)
+    await world.pass_time(10 * 60, service)
+    assert world.dispatches() == 1
+
+
+async def test_the_operators_command_is_started_once_without_a_secret_and_its_agent_claims(
+    world: ResumeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = world.folder / "told.jsonl"
+    program = "import json, os; open(os.environ['OUT'], 'a').write(json.dumps(dict(os.environ)) + chr(10))"
+    environment = {"PATH": os.environ["PATH"], "HOME": str(world.folder), "OUT": str(told), "SECRET": "s3cret"}
+    command = AgentCommand(
+        (sys.executable, "-c", program), service_url="http://127.0.0.1:1", names=("OUT",), environment=environment
+    )
+    monkeypatch.setattr(controller, "Dispatching", lambda url, runs: Dispatching(url, command, runs))
+    world.says(more="resume: {dispatch: command}\n")
+    service = world.replica()
+    await world.begun(service)
+    latest = await dispatched(world, service)
+    assert latest is not None
+    assert (latest.start, latest.state, latest.run) == ("command", "open", None)
+    deadline = time.monotonic() + 20
+    while not (told.exists() and told.read_text().endswith("\n")):
+        assert time.monotonic() < deadline, "the command was not started"
+        await asyncio.sleep(0.05)
+    (seen,) = [json.loads(line) for line in told.read_text().splitlines()]
+    ours = {name: value for name, value in seen.items() if name.startswith("AGENT_RECOVERY_")}
+    assert ours == {
+        "AGENT_RECOVERY_URL": "http://127.0.0.1:1",
+        "AGENT_RECOVERY_REPO": REPO,
+        "AGENT_RECOVERY_TICKET": str(world.ticket),
+        "AGENT_RECOVERY_GENERATION": "1",
+        "AGENT_RECOVERY_ATTEMPT": latest.attempt,
+    }
+    assert "SECRET" not in seen
+    assert isinstance(await world.claimed(service, 1, attempt=latest.attempt), Grant)
+    late = await world.claimed(service, 1, attempt=latest.attempt)
+    assert isinstance(late, Blocked)
+    assert late.code is Code.ATTEMPT_OVER
+    await world.pass_time(10 * 60, service)
+    assert len(told.read_text().splitlines()) == 1
+
+
+async def test_without_the_operators_command_nothing_is_started(world: ResumeWorld) -> None:
+    world.says(more="resume: {dispatch: command}\n")
+    service = world.replica()
+    await world.begun(service)
+    assert await dispatched(world, service) is None
+    assert (await world.record(service)).attempts.count == 0
