@@ -15,7 +15,7 @@ DRILLS = $(shell grep -rlF mark.drill tests --include='test_*.py')
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup npm gh coverage test lint types layers unit drills crash demo bench lock clean
+.PHONY: help setup npm gh coverage test lint types layers unit drills crash demo bench lock npm-lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 12
@@ -98,6 +98,11 @@ lock: $(STAMP) ## compile the lock files anew from pyproject.toml
 	$(COMPILE) -o requirements/agent.lock
 	$(COMPILE) --extra server -o requirements/server.lock
 	@echo 'setuptools>=77' | $(subst pyproject.toml,-,$(COMPILE)) -c requirements/all.lock -o requirements/build.lock
+
+# npm writes where each package asks for money into the lock; no address belongs there.
+npm-lock: ## compile tests/npm/package-lock.json anew from its package.json
+	cd $(NPM) && npm install --package-lock-only --ignore-scripts --loglevel=error
+	cd $(NPM) && node -e 'const f = "package-lock.json", lock = JSON.parse(fs.readFileSync(f)); for (const p of Object.values(lock.packages)) delete p.funding; fs.writeFileSync(f, JSON.stringify(lock, null, 2) + "\n")'
 
 clean: ## remove what setup and the tests made
 	rm -rf $(VENV) $(NPM)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info build

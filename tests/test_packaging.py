@@ -46,9 +46,7 @@ def test_the_npm_lock_pins_every_package_by_hash_and_names_no_address() -> None:
     text = (ROOT / "tests" / "npm" / "package-lock.json").read_text()
     packages = {name: package for name, package in json.loads(text)["packages"].items() if name}
     assert [name for name, package in packages.items() if not package.get("integrity")] == []
-    # Where a package asks for money is no place that anything is fetched from.
-    fetched = {name: {key: said for key, said in p.items() if key != "funding"} for name, p in packages.items()}
-    assert "://" not in json.dumps(fetched)
+    assert "://" not in text
 
 
 @pytest.mark.parametrize("name", ["agent.lock", "build.lock", "server.lock"])
