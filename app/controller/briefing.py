@@ -50,13 +50,10 @@ def _claim(view: View, record: Record | None, resumes: bool) -> gates.Pass | Blo
         return found
     if view.usable_policy is None:
         return no_policy(view.policy)
-    generation = record.generation if record else 0
-    passed = gates.may_claim(
+    passed = gates.if_claimed_now(
         record,
         view.usable_policy,
         now=view.now,
-        observed_generation=generation,
-        login="",
         heartbeat_at=view.heartbeat_at,
         run_ended=view.run_ended,
         resumes=resumes,

@@ -248,14 +248,8 @@ def _claim(view: View, policy: Policy) -> str:
         return "refused: frozen"
     if isinstance(issue, Blocked):
         return f"refused: {issue.code} ({issue.reason})"
-    passed = gates.may_claim(
-        record,
-        policy,
-        now=view.now,
-        observed_generation=record.generation if record is not None else 0,
-        login="",
-        heartbeat_at=view.heartbeat_at,
-        run_ended=view.run_ended,
+    passed = gates.if_claimed_now(
+        record, policy, now=view.now, heartbeat_at=view.heartbeat_at, run_ended=view.run_ended
     )
     return f"refused: {passed.code} ({passed.reason})" if isinstance(passed, Blocked) else f"granted: {passed.reason}"
 

@@ -100,6 +100,28 @@ def may_claim(
     return _gates(record, policy, now, heartbeat_at, resumes) or Pass(why, _counting_this(record), True)
 
 
+def if_claimed_now(
+    record: Record | None,
+    policy: Policy | None,
+    *,
+    now: datetime,
+    heartbeat_at: datetime | None = None,
+    run_ended: bool = False,
+    resumes: bool = True,
+) -> Pass | Blocked:
+    """What anybody would be told who claimed now, from the generation that stands, without an attempt of ours."""
+    return may_claim(
+        record,
+        policy,
+        now=now,
+        observed_generation=record.generation if record is not None else 0,
+        login="",
+        heartbeat_at=heartbeat_at,
+        run_ended=run_ended,
+        resumes=resumes,
+    )
+
+
 def _counting_this(record: Record) -> int:
     """The attempts with the claim that is judged: an open dispatch is a slot that is counted already, whoever takes it
     (the ownership protocol, I5).

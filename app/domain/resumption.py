@@ -175,15 +175,7 @@ def _start(s: Situation) -> Iterator[Dispatch | AskPerson | Wait]:
     if resume.dispatch == "command" and not s.has_command:
         yield Wait("the policy asks for the operator's command, and the operator of the service has none")
         return
-    answer = gates.may_claim(
-        record,
-        s.policy,
-        now=s.now,
-        observed_generation=record.generation,
-        login="",
-        heartbeat_at=s.heartbeat_at,
-        run_ended=s.run_ended,
-    )
+    answer = gates.if_claimed_now(record, s.policy, now=s.now, heartbeat_at=s.heartbeat_at, run_ended=s.run_ended)
     if isinstance(answer, Blocked) or answer.attempts_after > resume.max_attempts:
         return
     start: Start = resume.dispatch

@@ -40,15 +40,7 @@ def stuck(
     """
     if record.status in ("ready", "held") or not (resumes and policy.resume.enabled):
         return None
-    answer = gates.may_claim(
-        record,
-        policy,
-        now=now,
-        observed_generation=record.generation,
-        login="",
-        heartbeat_at=heartbeat_at,
-        run_ended=run_ended,
-    )
+    answer = gates.if_claimed_now(record, policy, now=now, heartbeat_at=heartbeat_at, run_ended=run_ended)
     if isinstance(answer, Blocked) and answer.code is Code.ABANDONED and record.stopped is not None:
         return Stuck(record.stopped.because, answer)
     if isinstance(answer, Blocked) and answer.code in _GATES:
@@ -94,15 +86,8 @@ def switched_off(
     """That nothing resumes the interrupted ticket because somebody chose so, in words for people. None elsewhere."""
     if record.status in ("ready", "held", "exhausted"):
         return None
-    answer = gates.may_claim(
-        record,
-        policy,
-        now=now,
-        observed_generation=record.generation,
-        login="",
-        heartbeat_at=heartbeat_at,
-        run_ended=run_ended,
-        resumes=resumes,
+    answer = gates.if_claimed_now(
+        record, policy, now=now, heartbeat_at=heartbeat_at, run_ended=run_ended, resumes=resumes
     )
     if not isinstance(answer, Blocked) or answer.code is not Code.RESUME_DISABLED:
         return None
