@@ -21,6 +21,7 @@ from app.domain.dispatched import Run
 from app.domain.keys import TicketKey
 from app.domain.outcome import Blocked, Refused
 from app.domain.run_claims import RunClaims
+from app.drill.world_resume import WORKFLOW_TEXT
 from app.emulator.client import Emulator
 from tests.crash import Call, Disturber, Killed, Play, Story
 from tests.crash_end import EndState, end_of, judged
@@ -28,20 +29,6 @@ from tests.crash_stories import AT, claim, published, push, save
 from tests.crash_words import SpokenPlay, answers_of
 
 WORKFLOW_FILE = ".github/workflows/agent.yml"
-WORKFLOW = """\
-name: Agent
-run-name: Ticket ${{ inputs.ticket }}, attempt ${{ inputs.attempt }}
-on:
-  workflow_dispatch:
-    inputs:
-      ticket: {required: true}
-      generation: {required: true}
-      attempt: {required: true}
-      brief_url: {required: false}
-permissions: {id-token: write}
-jobs:
-  agent: {runs-on: ubuntu-latest, steps: [{run: "true"}]}
-"""
 STARTS_AGENTS = "resume: {dispatch: workflow_dispatch}\n"
 ASKS_A_PERSON = "resume: {dispatch: none}\n"
 HOLDS_MASSES = "resume: {dispatch: workflow_dispatch, mass_limit: 1}\n"
@@ -62,7 +49,7 @@ class ResumeWorld(LoopWorld):
         super().__init__(emulator, folder)
         emulator.change_app("agent-recovery", permissions=PERMISSIONS | {"actions": "write"})
         emulator.accept_permissions(self.installation)
-        emulator.commit(REPO, {WORKFLOW_FILE: WORKFLOW}, branch="main")
+        emulator.commit(REPO, {WORKFLOW_FILE: WORKFLOW_TEXT}, branch="main")
         self.says(STARTS_AGENTS)
 
     def says(self, more: str) -> None:

@@ -4,7 +4,6 @@ By default a few calls are disturbed, over all stories; `CRASH=all` disturbs eve
 `CRASH=story/kind/number` plays one again.
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,11 +11,11 @@ import pytest
 
 from app.commands.registry import VERBS
 from app.emulator.client import Emulator
-from tests.crash import DISTURBANCES, Call, Stage
+from tests.crash import Call, Stage
+from tests.crash_chosen import ALL, chosen, differing, stories_of
 from tests.crash_end import judged
 from tests.crash_words import STORIES_OF_WORDS, SpokenEnd, SpokenPlay, spoken_end
 
-ALL = os.environ.get("CRASH", "")
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(3 * 3600 if ALL == "all" else 240)]
 
 SAMPLE: dict[str, tuple[tuple[str, str], ...]] = {
@@ -36,24 +35,6 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield Stage(emulator, data, tmp_path_factory.mktemp("agents"), SpokenPlay)
 
 
-def _stories() -> list[str]:
-    if ALL and ALL != "all":
-        return [ALL.split("/")[0]] if ALL.split("/")[0] in STORIES_OF_WORDS else []
-    return list(STORIES_OF_WORDS if ALL else SAMPLE)
-
-
-def _chosen(story: str, calls: list[Call]) -> Iterator[tuple[str, int]]:
-    if ALL == "all":
-        for number, call in enumerate(calls):
-            yield from ((kind, number) for kind, reaches in DISTURBANCES.items() if call.reach in reaches)
-    elif ALL:
-        _, kind, number = ALL.split("/")
-        yield kind, int(number)
-    else:
-        names = [call.name for call in calls]
-        yield from ((kind, names.index(name)) for name, kind in SAMPLE[story])
-
-
 def _both(end: SpokenEnd, expected: SpokenEnd, kind: str, call: Call) -> tuple[SpokenEnd, SpokenEnd]:
     """Both ends without what a disturbance may leave that nobody can take away, or that is told once more."""
     state, wanted = judged(end.state, expected.state, kind, call)
@@ -62,22 +43,18 @@ def _both(end: SpokenEnd, expected: SpokenEnd, kind: str, call: Call) -> tuple[S
     return replace(end, state=state), replace(expected, state=wanted)
 
 
-@pytest.mark.parametrize("story", _stories())
+@pytest.mark.parametrize("story", stories_of(STORIES_OF_WORDS, SAMPLE))
 async def test_the_end_is_that_of_the_undisturbed_word(stage: Stage, story: str) -> None:
     expected, calls = await stage.play(STORIES_OF_WORDS[story], spoken_end)
     assert all(len(answers) == 1 for answers in expected.answers)
     assert expected.state.open_permits == 0
-    failures = []
-    for kind, number in _chosen(story, calls):
-        call = calls[number]
-        try:
-            found, _ = await stage.play(STORIES_OF_WORDS[story], spoken_end, kind, number)
-            end, wanted = _both(found, expected, kind, call)
-            problem = "" if end == wanted else f"{end} instead of {wanted}"
-        except Exception as error:
-            problem = f"{type(error).__name__}: {error}"
-        if problem:
-            failures.append(f"CRASH='{story}/{kind}/{number}' ({call.name}): {problem}")
+    failures = await differing(
+        story,
+        calls,
+        chosen(story, calls, SAMPLE),
+        lambda kind, number: stage.play(STORIES_OF_WORDS[story], spoken_end, kind, number),
+        lambda found, kind, call: _both(found, expected, kind, call),
+    )
     assert not failures, "\n".join(failures)
 
 

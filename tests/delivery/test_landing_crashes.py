@@ -5,18 +5,18 @@ By default a few calls of each story are disturbed, the writes first; `CRASH=all
 `CRASH=story/kind/number` plays one again.
 """
 
-import os
 from collections.abc import Iterator
 from itertools import cycle
 
 import pytest
 
 from app.emulator.client import Emulator
-from tests.crash import DISTURBANCES, Call, Reach, Stage
+from tests.crash import Call, Reach, Stage
+from tests.crash_chosen import ALL, chosen, differing, stories_of
 from tests.crash_end import end_of, judged
 from tests.crash_stories import STORIES_OF_LANDING
 
-pytestmark = [pytest.mark.drill, pytest.mark.timeout(3 * 3600 if os.environ.get("CRASH") == "all" else 240)]
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(3 * 3600 if ALL == "all" else 240)]
 
 SAMPLE: dict[str, tuple[str, ...]] = {
     "lands": ("PUT pulls/*/merge", "PATCH issues/*", "graphql UpdateRefs"),
@@ -35,37 +35,23 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 
 def _chosen(story: str, calls: list[Call]) -> Iterator[tuple[str, int]]:
-    wanted = os.environ.get("CRASH", "")
-    if wanted and wanted != "all":
-        named, kind, number = wanted.split("/")
-        if named == story:
-            yield kind, int(number)
+    if ALL:
+        yield from chosen(story, calls, {})
         return
-    for number, call in enumerate(calls):
-        if wanted == "all":
-            yield from ((kind, number) for kind, reaches in DISTURBANCES.items() if call.reach in reaches)
-    if not wanted:
-        for name in SAMPLE[story]:
-            last = max(number for number, call in enumerate(calls) if call.name == name)
-            yield next(WAYS), last
+    for name in SAMPLE[story]:
+        yield next(WAYS), max(number for number, call in enumerate(calls) if call.name == name)
 
 
-@pytest.mark.parametrize("story", STORIES_OF_LANDING)
+@pytest.mark.parametrize("story", stories_of(STORIES_OF_LANDING, STORIES_OF_LANDING))
 async def test_the_end_is_that_of_the_undisturbed_landing(stage: Stage, story: str) -> None:
     expected, calls = await stage.play(STORIES_OF_LANDING[story], end_of)
     assert (expected.status, expected.open_permits, expected.issue) == ("landed", 0, ("closed", 1))
     assert any(call.reach is Reach.WRITE for call in calls)
-    failures = []
-    for kind, number in _chosen(story, calls):
-        call = calls[number]
-        try:
-            state, made = await stage.play(STORIES_OF_LANDING[story], end_of, kind, number)
-            # A slow machine reads once more before it sends: what was hit is what this play says.
-            call = made[number] if number < len(made) else call
-            state, wanted = judged(state, expected, kind, call)
-            problem = "" if state == wanted else f"{state} instead of {wanted}"
-        except Exception as error:
-            problem = f"{type(error).__name__}: {error}"
-        if problem:
-            failures.append(f"CRASH='{story}/{kind}/{number}' ({call.name}): {problem}")
+    failures = await differing(
+        story,
+        calls,
+        _chosen(story, calls),
+        lambda kind, number: stage.play(STORIES_OF_LANDING[story], end_of, kind, number),
+        lambda found, kind, call: judged(found, expected, kind, call),
+    )
     assert not failures, "\n".join(failures)

@@ -20,11 +20,11 @@ from app.domain.agent_api import HandoffRequest, HeartbeatRequest
 from app.domain.child_api import NamedChildRequest, RespawnRequest, ResultRequest
 from app.domain.effect import Kind
 from app.domain.effect_api import EffectIntent
-from app.domain.keys import TicketKey, TrunkKey
+from app.domain.keys import TicketKey
 from app.domain.outcome import Refused
 from app.domain.ticket_id import Child, TicketId
 from app.github.errors import GitHubError
-from tests.crash import MAX_ROUNDS, Disturber, Killed, Play
+from tests.crash import MAX_ROUNDS, Disturber, Play
 from tests.crash_stories import (
     AT,
     RETAINED_S,
@@ -81,23 +81,6 @@ class IndexPlay(Play):
         """What a person says."""
         word = Word(id=secrets.token_hex(6), verb=verb, by="wanda", rule=rule, branch=branch)
         await self.call(lambda c: c.hear(*AT, self.world.ticket, word))
-
-    async def _settle(self, key: TicketKey | TrunkKey) -> None:
-        """As the play's, but a service notices that it lives while it waits."""
-        for _ in range(MAX_ROUNDS):
-            try:
-                ended = await self.controller.round(key)
-            except Killed:
-                self._restart()
-                continue
-            except (GitHubError, OperationalError):
-                self.world.emulator.advance(5)
-                continue
-            ahead = None if ended.again_at is None else ended.again_at.timestamp() - self.world.emulator.now()
-            if ahead is None or ahead > self.longest_wait_s:
-                return
-            self.world.emulator.advance(max(ahead, 0) + 1)
-        raise AssertionError(f"no fixed point after {MAX_ROUNDS} rounds")
 
 
 # ---- a ticket at work
