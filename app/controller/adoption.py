@@ -29,16 +29,29 @@ from app.github.client import GitHub
 
 
 class Adoption:
-    """The operator's commands about repositories."""
+    """The operator's commands about repositories. `resumes` and `has_command`: whether the service's settings let
+    interrupted tickets be resumed, and name a command that starts agents.
+    """
 
-    def __init__(self, *, github: GitHub, database: Database, keys: Keyring, clock: Clock, stops: Stops) -> None:
+    def __init__(
+        self,
+        *,
+        github: GitHub,
+        database: Database,
+        keys: Keyring,
+        clock: Clock,
+        stops: Stops,
+        resumes: bool,
+        has_command: bool,
+    ) -> None:
         witnesses = Witnesses(database)
         witnessing = Witnessing(witnesses, keys)
         self._stops = stops
         self._views = Views(github, keys, Heartbeats(database, clock), witnessing)
         self._uninstalling = Uninstalling(self._views, witnesses, stops)
         self._proposing = Proposing(self._views)
-        self._planning = Planning(self._views, Enrolling(self._views, Journal(witnessing), Reporter(Projector(keys))))
+        enrolling = Enrolling(self._views, Journal(witnessing), Reporter(Projector(keys)))
+        self._planning = Planning(self._views, enrolling, resumes=resumes, has_command=has_command)
 
     async def plan(
         self,

@@ -64,11 +64,15 @@ class _Lists:
 
 
 class Planning:
-    """Plans for whole repositories."""
+    """Plans for whole repositories. `resumes`: the operator's switch for incidents; `has_command`: the operator has a
+    command that starts agents.
+    """
 
-    def __init__(self, views: Views, enrolling: Enrolling) -> None:
+    def __init__(self, views: Views, enrolling: Enrolling, *, resumes: bool, has_command: bool) -> None:
         self._views = views
         self._enrolling = enrolling
+        self._resumes = resumes
+        self._has_command = has_command
         self._authors = Authors()
         self._policy = PolicyShowing(views)
 
@@ -166,7 +170,7 @@ class Planning:
         return {mode: self._one(view, _with_mode(lists.policy, mode), found, thing) for mode in modes}
 
     def _one(self, view: View, policy: Policy, found: Found | None, thing: str) -> Intended:
-        claim = _claim(view, policy)
+        claim = _claim(view, policy, self._resumes)
         if policy.mode is Mode.OBSERVE:
             return Intended(thing, (), _OBSERVES, claim)
         steps, reason = self._decided(view, policy, found)
@@ -209,6 +213,9 @@ class Planning:
             landing=view.landing.landing,
             after_merge=view.landing.after_merge,
             update=view.landing.update,
+            trunks=view.trunks,
+            resumes=self._resumes,
+            has_command=self._has_command,
         )
 
 
@@ -241,7 +248,7 @@ def _enrolled(found: Found) -> tuple[tuple[Step, ...], str]:
     return (), getattr(found, "reason", "nothing to do")
 
 
-def _claim(view: View, policy: Policy) -> str:
+def _claim(view: View, policy: Policy, resumes: bool) -> str:
     record = view.record if view.frozen is None else None
     issue = open_issue(view.observation, view.ticket)
     if view.frozen is not None:
@@ -249,7 +256,7 @@ def _claim(view: View, policy: Policy) -> str:
     if isinstance(issue, Blocked):
         return f"refused: {issue.code} ({issue.reason})"
     passed = gates.if_claimed_now(
-        record, policy, now=view.now, heartbeat_at=view.heartbeat_at, run_ended=view.run_ended
+        record, policy, now=view.now, heartbeat_at=view.heartbeat_at, run_ended=view.run_ended, resumes=resumes
     )
     return f"refused: {passed.code} ({passed.reason})" if isinstance(passed, Blocked) else f"granted: {passed.reason}"
 

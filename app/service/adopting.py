@@ -12,4 +12,6 @@ def adoption_of(parts: Parts) -> Adoption:
         keys=parts.keyring,
         clock=parts.github.clock.now,
         stops=parts.stops,
+        resumes=parts.settings.resume,
+        has_command=bool(parts.settings.resume_command),
     )

@@ -189,3 +189,26 @@ async def test_people_read_the_same_in_words(world: LoopWorld, operator: Operato
 async def test_a_repository_without_the_app_is_said_to_be_none(world: LoopWorld, operator: Operator) -> None:
     said = await operator.run("plan", "--repo", "acme/elsewhere", "--json")
     assert (said.code, said.json["error"]["code"]) == (2, "not_found")
+
+
+async def test_a_ticket_whose_holder_is_gone_shows_what_the_operators_settings_make_of_it(
+    world: LoopWorld, operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.published()
+    world.emulator.advance(3600)
+    policy(world, "mode: full\ntrunks: [release-*]\nresume: {dispatch: command}\n")
+    thing = f"ticket #{world.ticket}"
+
+    told = of(await planned(world, operator, "--mode", "full"), "full", thing)
+    assert [step["action"] for step in told["actions"]] == []
+    assert "the operator of the service has none" in told["reason"]
+    assert told["claim"].startswith("granted: ")
+
+    monkeypatch.setenv("AGENT_RECOVERY_RESUME_COMMAND", "/opt/agent")
+    told = of(await planned(world, operator, "--mode", "full"), "full", thing)
+    assert [(step["action"], step["start"]) for step in told["actions"]] == [("Dispatch", "command")]
+
+    monkeypatch.setenv("AGENT_RECOVERY_RESUME", "off")
+    told = of(await planned(world, operator, "--mode", "full"), "full", thing)
+    assert told["actions"] == []
+    assert told["claim"].startswith("refused: resume_disabled (the operator of the service has switched resuming off")
