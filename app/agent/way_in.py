@@ -77,8 +77,10 @@ def way_in(service_url: str, environment: Mapping[str, str] = os.environ) -> Way
         return Handed(handed)
     if attempt is not None:
         raise usage(
-            "AGENT_RECOVERY_ATTEMPT is set, and this job may not ask GitHub for a token that shows which run it is",
-            "give the job `permissions: id-token: write`, and run this in a step of its own",
+            "AGENT_RECOVERY_ATTEMPT is set, and nothing shows who comes with it: this is no job that may ask GitHub "
+            "for a token of its run, and GITHUB_TOKEN is not set",
+            "in a workflow, give the job `permissions: id-token: write`, and run this in a step of its own; elsewhere, "
+            "set GITHUB_TOKEN to a user token that may write to the repository",
         )
     if url and secret:
         raise usage(
