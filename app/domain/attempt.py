@@ -52,7 +52,7 @@ def may_come(record: Record | None, attempt: str | None, run: Run | None = None)
         return Blocked(
             Code.ATTEMPT_OVER,
             "this attempt belongs to the workflow run that was started for it",
-            "claim without --attempt; the run proves itself by its own identity token",
+            "unset AGENT_RECOVERY_ATTEMPT and claim as anybody may; the run shows who it is by GitHub's token",
             generation=record.generation,
         )
     return None

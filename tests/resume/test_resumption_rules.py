@@ -190,6 +190,16 @@ def test_who_may_claim_with_an_attempt(
         assert (answer.code, exit_code(answer.code)) == (Code.ATTEMPT_OVER, Exit.GATE_CLOSED)
 
 
+def test_an_account_with_the_attempt_of_a_workflow_is_told_how_to_claim_as_anybody() -> None:
+    answer = may_claim(
+        record(dispatched=dispatched(run=RUN)), STARTING, now=NOW, observed_generation=3, login="o", attempt="0" * 16
+    )
+    assert isinstance(answer, Blocked)
+    assert answer.remedy == (
+        "unset AGENT_RECOVERY_ATTEMPT and claim as anybody may; the run shows who it is by GitHub's token"
+    )
+
+
 def _open(of: Record) -> tuple[Record, Permit]:
     (wish,) = (w for w in wishes(situation(of)) if isinstance(w, Dispatch))
     permit = Permit(id="0" * 16, kind="dispatch", target=Target(generation=wish.generation), author="me", round="r")
