@@ -194,9 +194,18 @@ async def test_the_operators_command_is_started_once_without_a_secret_and_its_ag
     assert len(told.read_text().splitlines()) == 1
 
 
-async def test_without_the_operators_command_nothing_is_started(world: ResumeWorld) -> None:
-    world.says(more="resume: {dispatch: command}\n")
+@pytest.mark.parametrize("dispatch", ["none", "command"])
+async def test_where_nothing_starts_agents_a_person_is_asked_when_the_ticket_is_too_old(
+    world: ResumeWorld, dispatch: str
+) -> None:
+    """`command`: the operator has none."""
+    world.says(more=f"resume: {{dispatch: {dispatch}, max_age: 1h}}\n")
     service = world.replica()
     await world.begun(service)
     assert await dispatched(world, service) is None
     assert (await world.record(service)).attempts.count == 0
+    assert world.reports() == []
+    await world.pass_time(3600, service)
+    (told,) = world.reports()
+    assert "@wanda" in told["body"]
+    assert (await world.record(service)).status == "abandoned"
