@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from app.domain.model import instant_text
 from app.domain.record import Held, Intent, Record
+from app.domain.stopping import going_on
 
 
 def held(record: Record, *, by: str, reason: str | None, now: datetime) -> Record:
@@ -33,15 +34,9 @@ def unheld(record: Record, *, by: str, ttl: timedelta, now: datetime) -> Record:
     lease = record.lease
     if lease is not None:
         lease = lease.model_copy(update={"expires_at": now + ttl, "renewed_at": now})
-    return record.model_copy(
-        update={
-            "status": before,
-            "held": None,
-            "lease": lease,
-            "intent": Intent(by=by, at=now),
-            "attempts": record.attempts.model_copy(update={"count": 0}),
-        }
-    )
+    # What stopped it before is not what stops it again: that is other news, and told.
+    update = {"status": before, "held": None, "lease": lease, "intent": Intent(by=by, at=now)}
+    return going_on(record.model_copy(update=update))
 
 
 def why_held(record: Record) -> str:
