@@ -76,7 +76,10 @@ def is_told(record: Record) -> bool:
     """Whether a person was told why the ticket stopped, or GitHub refused to take the comment."""
     if record.stopped is None:
         return False
-    refused = any(p.kind == "report_create" and p.state == "blocked" for p in record.open)
+    marker = marker_of_stop(record, record.stopped)
+    # A refused report of something else tells nothing of this stop.
+    reports = (p for p in record.open if p.kind == "report_create" and p.target.marker == marker)
+    refused = any(p.state == "blocked" for p in reports)
     return record.stopped.told is not None or refused
 
 
